@@ -33,35 +33,37 @@ TOP = pathlib.Path(__file__).resolve().parent.parent
 USER = "hutch-test"
 CORES = len(os.sched_getaffinity(0))
 
-# Sanitizers find nothing more in these: they compare texts, or kill programs.
+# Suites without a run under sanitizers, which would find nothing more: they compare
+# texts, or kill programs.
 NOT_SANITIZED = set("apparmor completion demo docs doctor killed pool sdk why".split())
-# These test how a client talks to the inside, how rules and records read, what is done
-# to a tree of files, or random kills, which do not depend on whether root or another
-# user made the sandbox.
+# Suites that run only as an ordinary user: they test how a client talks to the sandbox,
+# how rules and records read, changes of a file tree, or random kills, which do not depend
+# on the user that made the sandbox.
 NOT_AS_ROOT = set("""act bash_texts broker codes completion control control_hostile cp day demo
     docs edit errand git grep hostile image_hostile image_pull image_ranges image_store killed
     learn library log logs policy pool ports processes results rules sdk session session_rows stdio
     stopped stream terminal why window""".split())
-# ... except for these cases, by a part of their names, which only root can run.
+# Suites of NOT_AS_ROOT of which root runs only the cases whose names contain this text.
 ONLY_AS_ROOT = {"cp": "as root,", "hostile": "a file capability", "image_store": "a full disk is",
                 "pool": "waited for room", "results": "the descriptor of --json"}
-# The other unit tests do the same for every user.
+# Unit tests that root runs, too.  All others do the same for every user.
 UNITS_AS_ROOT = set("""all_processes apply archive_layer archive_pack archive_unpack caps
     changes channel checks confine copy copy_dest files folders host_user idmap image_copy jail
     janitor landlock landlock_filters landlock_root lease ledger listener mount_target mounts
     network overlay_upper plan pools processes program protect_watch registry registry_end
     rlimits root_fuse scope seccomp_kernel shell spawn store supervise supervise_run trace
     tree_removal user volumes walk watchdog workers""".split())
-# These need something that a sandbox lacks, or take long and find nothing there.
+# Tests that do not run inside a sandbox of hutch: they need something that a sandbox
+# lacks, or take long and find nothing there.
 NOT_INSIDE = set("""all_processes archive_pack archive_unpack bash_split cgroup changes
     compile_rules executor processes_many relay screen_hostile session walk""".split())
-# This test needs cgroup controllers, which the machines of the vm tiers have.
+# These unit tests need cgroup controllers, which only the machines of the vm tiers have.
 UNITS_OF_VM = {"cgroup"}
 # The longest suites begin first, so that none of them is left for the end.
 LONG = """act cow image_build landlock named session_rows day control control_hostile edit cp
     session errand learn pool image_store image_pull sdk library killed escape""".split()
-# Numbers and sizes at night, which are smaller in `make test`: kills at random
-# instants, launches, and sizes at which a cost that grows too fast shows.
+# Larger numbers for `make nightly`: more kills at random instants, more launches, and
+# sizes at which a cost that grows too fast shows.
 NIGHTLY = {
     "act": {"LINES": 10000}, "audit": {"ROUNDS": 30}, "bash_texts": {"TEXTS": 4000}, "control_hostile": {"ROUNDS": 200},
     "cow": {"ROUNDS": 40}, "cp": {"MANY": 100000}, "broker": {"TRIES": 5000},
@@ -315,7 +317,8 @@ def copy_tree(stage, builds):
     listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others",
                              "--exclude-standard"], cwd=TOP, capture_output=True, check=True)
     files = {pathlib.Path(os.fsdecode(name)) for name in listed.stdout.split(b"\0") if name}
-    # A set: the build with sanitizers is a folder of the other one.
+    # A set has each file once: the folder of the build with sanitizers lies in the
+    # folder of the other build.
     for build in builds:
         files |= {path.relative_to(TOP) for path in (TOP / build).rglob("*")
                   if path.suffix not in {".o", ".d"} and path.parent.name != "host"

@@ -49,7 +49,8 @@ PR_SET_DUMPABLE = 4
 USERS = ("hutch-test", "nobody")
 UNIFIED = "/sys/fs/cgroup/unified"
 
-# Additional mounts, and the number of rounds: bwrap needs a second for the last.
+# Number of additional mounts: number of rounds.  With 1000 mounts bwrap needs a second
+# for each round.
 VOLUMES = {10: 40, 100: 20, 1000: 5}
 IN_A_ROW = 500
 AT_ONCE = (100, 200)
@@ -122,7 +123,7 @@ def cpu_of_one(bench, row):
     takes down namespaces in threads of its own, which count for no process."""
     before = measure.machine_cpu()
     cost = bench.timer.turns(ONE_BY_ONE, [row])[0]
-    # turns() runs one more round than it counts.
+    # timer.turns() runs one round more than it reports.
     return cost.cpu, (measure.machine_cpu() - before) / (ONE_BY_ONE + 1)
 
 
@@ -295,7 +296,8 @@ def become(name):
 
 def measure_all(options):
     with folders() as (work, runtime):
-        # As root the launches become another user, who has to read the table.
+        # When root starts the benchmark, the launches become another user, which has to
+        # read the plan's table in this folder.
         os.chmod(work, 0o755)
         try:
             return Bench(options, work, runtime).run()

@@ -53,7 +53,7 @@ enum kind {
 	NODE,	  /* an empty file to mount upon */
 	LINK,	  /* data: its target */
 	CONTENT,  /* a file; data: its content */
-	BIND,	  /* source of the host, with its submounts, with attr */
+	BIND,	  /* bind mount of a host folder with its submounts; attr: mount flags */
 	CLONE,	  /* source below the new root, with attr if not 0 */
 	INSTANCE, /* source: the type; data: pairs of option and value */
 	SEAL,	  /* the root's own mount becomes read-only */
@@ -70,9 +70,11 @@ struct table {
 	uint32_t magic, count;
 	uint64_t namespaces;
 	uint32_t inside_uid, inside_gid, outside_uid, outside_gid;
-	uint32_t becomes;  /* the calling id is not the outside id yet */
+	/* Whether this process still has to change its ids to the outside ids. */
+	uint32_t becomes;
 	uint32_t executor; /* path of this program */
-	uint32_t has_landlock_root; /* a Landlock domain around the root */
+	/* Whether a Landlock domain around the root is entered. */
+	uint32_t has_landlock_root;
 	struct step steps[];
 };
 
@@ -227,7 +229,7 @@ static void map_own_id(const struct table *t)
 	write_proc("/proc/self/gid_map", line);
 }
 
-/* Returns the socket that it used. */
+/* Sets the loopback device up.  Returns the socket that was used for the ioctl. */
 static int raise_loopback(void)
 {
 	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP };
@@ -245,8 +247,9 @@ static int wait_for(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* A network namespace that another process is making: its descriptor gets the
- * number `place`, since the two processes share their descriptors. */
+/* A network namespace that a helper process makes beside the mounts.  The two
+ * processes share their descriptors, so the namespace's descriptor gets the number
+ * `place` in both. */
 struct beside {
 	int place;
 	pid_t helper;
@@ -307,7 +310,8 @@ static void load_filter(void)
 	     "the filter");
 }
 
-/* Runs as pid 1 of the new namespaces. argv[0] is the caller's and is replaced. */
+/* Sets up the sandbox as pid 1 of the new namespaces, and then executes this program
+ * as the executor, with its own name in argv[0] instead of the caller's. */
 static void set_up(const struct table *t, char **argv, int is_beside)
 {
 	const uint64_t attr = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;

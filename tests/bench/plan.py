@@ -26,7 +26,7 @@ NAMESPACES = {"user": 0x10000000, "mount": 0x20000, "pid": 0x20000000,
               "net": 0x40000000, "ipc": 0x8000000, "uts": 0x4000000,
               "cgroup": 0x2000000}
 
-# Options that are not in the plan, since hutch has no choice of them.
+# Mount options that hutch always uses, so that the printed plan does not have them.
 DEVPTS = {"mode": "0620", "ptmxmode": "0666", "max": "128"}
 PROC = {"hidepid": "ptraceable"}
 CLOSED_FOLDER = "/proc/tty/driver"
@@ -66,7 +66,7 @@ class Table:
         return self.keep("".join(f"{key}\0{value}\0" for key, value in pairs.items()))
 
     def add(self, kind, target, source=0, data=0, attr=0, mode=0):
-        # Relative to the root's own descriptor.
+        # The path is relative to the descriptor of the new root.
         target = self.keep(target.lstrip("/") or ".")
         self.steps.append([KINDS.index(kind), attr, mode, source, target, data])
 

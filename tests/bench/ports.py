@@ -117,7 +117,8 @@ def measure_ports(hutch):
             server.wait()
     result = {name: {kind: round(middle(samples[name, kind]), 4)
                      for kind in ("down", "up", "echo")} for name in ("plain", "port")}
-    # In pairs, so that the machine is equally busy for both.
+    # The ratios are of samples taken one right after the other, so that the machine was
+    # equally busy for both.
     result["ratio"] = {kind: round(middle([a / b for a, b in zip(samples["plain", kind],
                                                                  samples["port", kind])]), 3)
                        for kind in ("down", "up")}

@@ -42,8 +42,8 @@ class Row:
         if program is None:
             self.why_not = f"{self.argv[0]} is not here"
             return self
-        # posix_spawn would search PATH at every start, which the others do not
-        # have to.
+        # Stores the program's full path.  Otherwise posix_spawn(3) would search PATH at
+        # every start, and the other rows do not have that cost.
         self.argv[0] = program
         done = subprocess.run(self.argv, stdin=subprocess.DEVNULL,
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,

@@ -14,7 +14,8 @@ teardown() {
 	end
 }
 
-# controls CODE [OPTION...]: see control.py.
+# controls CODE [OPTION...]: runs CODE as a client of a new sandbox's control socket;
+# see tests/run/control.py.
 controls() {
 	"$top/tests/run/control.py" "$HUTCH" "$@"
 }
@@ -35,7 +36,7 @@ assert all("dropped" not in o for o in outputs(p))
 assert output(p) == want'
 }
 
-# Time has to pass while every process inside stands still.
+# Real time has to pass while every process inside is stopped.
 @test "in a pause no time passes for a process, nor for an action" {
 	controls '
 call("act", action={"action": "run", "id": 1, "args": {"command": "mkfifo /tmp/go /tmp/run"}})
@@ -51,8 +52,8 @@ assert wait(p)["exit_code"] == 3
 assert answer(a)["content"] == "went"'
 }
 
-# The number of samples in a second is a rate, so it is tested here.  That
-# samples come, and when they do not, is tested in create.bats.
+# The number of samples in a second depends on real time, so that it is tested here;
+# tests/run/create.bats tests when samples are sent and when not.
 @test "--sample 100ms reports the usage ten times a second" {
 	"$HUTCH" create --sample 100ms box
 	"$HUTCH" events -f --json box >events &

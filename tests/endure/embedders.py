@@ -11,7 +11,8 @@ from peers import Peer
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../sdk/python"))
 import hutch  # noqa: E402
 
-# Sends back what a client said, twice, for so many clients.
+# A server inside the sandbox that sends back twice all that a client sent, for a given
+# number of clients.
 SERVER = """
 import socket, sys
 s = socket.create_server(("127.0.0.1", int(sys.argv[1])), backlog=32)
@@ -78,8 +79,8 @@ async def converse(v, host):
         return
     finally:
         writer.transport.abort()
-    # When a process inside is killed, its kernel ends its connections in an
-    # orderly way.
+    # A killed server may look like an orderly end: the kernel closes the connections of
+    # a process that is killed.
     if got != said * 2 and not v.look.may("ending", "gone"):
         v.broken(f"{host} said {len(got)} bytes to {len(said)}")
 

@@ -208,7 +208,8 @@ class Slot:
             except OSError:
                 return False
         await soak.until(is_settled, f"{name}, whose maker was killed, to be ready or gone")
-        # Not by rm, which removes the records of all sandboxes of that name.
+        # Ends the sandbox by `hutch kill`, since `hutch rm` would remove the records of
+        # all sandboxes of that name.
         ended = await soak.hutch("kill", name)
         if ended.code and not visits.is_absence(ended.err):
             soak.broken(f"what is left of a killed maker: {ended}")
@@ -242,8 +243,8 @@ class Slot:
                     box.name = new
                     box.names.add(new)
                 elif look.may("ending"):
-                    # It may have got its new name before it ended, whether that
-                    # was reported or not.
+                    # The sandbox may have got its new name before it ended, whether the
+                    # rename was reported as successful or not.
                     return
                 else:
                     soak.broken(f"{box}: {result}", box)
@@ -313,7 +314,8 @@ class Slot:
             works = [soak.background({**WAYS, "memory": use_memory}[way](box, dice, len(ways) == 1))
                      for way in ways]
             await soak.patiently(asyncio.shield(box.gone), f"{box} to end", box)
-            # A request that came too late would end the next sandbox of this name.
+            # A request that reached hutch too late would end the next sandbox of this
+            # name, so the pending requests are awaited first.
             if len(ways) > 1 or not set(ways) <= {"SIGTERM", "supervisor killed", "executor killed"}:
                 await soak.patiently(asyncio.gather(*works), f"those who end {box}", box)
             if hasattr(box, "waiter"):
@@ -460,7 +462,7 @@ async def witness(box):
             soak.fail(f"{box}: event {event} came behind {before}", box)
     box.told_record = next((event["record"] for event in events if event["event"] == "ended"), None)
     box.was_told, box.last_told = bool(events), events[-4:]
-    # A process starts once and ends once.
+    # No process may be reported as started or as exited twice.
     for name in ("started", "exited"):
         numbers = [event["process"] for event in events if event["event"] == name]
         if len(numbers) != len(set(numbers)):
@@ -482,8 +484,8 @@ async def mourn(box):
     for process in [*box.janitors, box.executor]:
         await soak.patiently(process.end(), f"process {process.pid} of {box} to end", box)
     if "supervisor and janitor killed" in box.causes and not box.is_forgotten:
-        # A process that looks writes the record; another one that looked may
-        # have been killed while doing so.
+        # The next process that looks at the registry writes the record.  A process that
+        # did so before may have been killed while it wrote.
         for _ in range(20):
             await soak.hutch("ps", "-q")
             if box.find_record():
@@ -550,7 +552,8 @@ async def measure(box):
     async with await Peer.connect(box) as peer:
         sweep = await peer.start(["sh", "-c", "kill -9 -1"])
         await peer.exited(sweep)
-        # As many processes as are remembered, and as many events as are kept.
+        # Starts and ends as many processes as the supervisor remembers, and causes as
+        # many events as it keeps, so that its memory is as large as it may get.
         for _ in range(9):
             processes = await asyncio.gather(*(peer.start(["true"]) for _ in range(64)))
             for process in processes:
@@ -576,7 +579,7 @@ async def compare(box, before):
     await abandoned_end(box)
     kib, fds = await measure(box)
     print(f"# {box}: {before[0]} KiB of its own and {len(before[1])} descriptors before, {kib} and {len(fds)} after")
-    # The last client may have left just now.
+    # The supervisor may not yet have noticed that the last client left.
     await soak.until(lambda: len(descriptors(box)) <= len(before[1]),
                      f"{box} has {fds} open, before {before[1]}", box)
     # Freed memory lies between used blocks: some 3 MiB after five minutes.

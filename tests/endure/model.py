@@ -16,7 +16,7 @@ import time
 
 import contract
 
-# The end that a cause may lead to: reason, exit code, limit.
+# How a sandbox may end, for each cause: (reason, exit code, limit).
 STOPPED, KILLED, HOST_GONE = ("stopped", 0, None), ("killed", 137, None), ("host_gone", 125, None)
 ENDS = {
     "stop": {STOPPED},
@@ -31,7 +31,7 @@ ENDS = {
     "idle": {("idle", 0, "idle-timeout")},
     "memory": {("oom", 137, "memory")},
 }
-# After these causes no supervisor is left to report anything to clients.
+# Causes after which no supervisor is left to report the end to clients.
 SUDDEN = {"supervisor killed", "supervisor and janitor killed"}
 
 
@@ -133,8 +133,8 @@ class Box:
         return set().union(*(ENDS[cause] for cause in self.causes))
 
     def find_record(self):
-        # If the process that was moving the folder was killed, the folder still
-        # has the name of the lock.
+        # The record is written to the file "lock", which is at last renamed to "end".  If the
+        # process that did so was killed, the file may still have its first name.
         found = glob.glob(f"{self.soak.state}/.ended/*-{self.id}-*/end") or \
             glob.glob(f"{self.soak.state}/.ended/*-{self.id}-*/lock")
         if len(found) > 1:

@@ -110,7 +110,8 @@ class Peer:
         if self.connect_program:
             self.connect_program.stdin.close()
         elif self.socket.fileno() >= 0:
-            # Before it is closed: its number may be reused at once.
+            # The reader is removed before the close, since another socket may get the
+            # descriptor's number at once.
             asyncio.get_running_loop().remove_reader(self.socket)
             asyncio.get_running_loop().remove_writer(self.socket)
             self.writer_task.cancel()
@@ -147,8 +148,8 @@ class Peer:
         if not self.has_left:
             lost = [(method, number) for number, (method, _, _) in self.waiting.items()
                     if number < self.last_answered]
-            # At the end the supervisor does not wait for a client that has not
-            # read for two seconds.
+            # When the sandbox ends, the supervisor drops the answers for a client that
+            # has not read for two seconds.
             is_late = self.is_slow or time.monotonic() < self.soak.lag + 3
             if lost and not is_late:
                 self.box.unanswered.append(f"{lost} of {self.last_answered}; closed {self.how_closed}")

@@ -52,8 +52,8 @@ class Visit:
             return True
         if "is paused" in text and (self.look.may("paused") or self.may_be_other):
             return True
-        # A supervisor that has killed its sandbox answers again when the kernel
-        # has ended all processes in there, one of which may be in a system call.
+        # A supervisor that has killed its sandbox answers again only when all its
+        # processes have ended; one of them may be in a long system call.
         is_busy = "is stopping" in text or "does not answer" in text
         return is_busy and self.look.may("ending")
 
@@ -63,7 +63,7 @@ class Visit:
             self.broken(f"{wrong}: {result}")
         if is_right and self.look.is_paused and not while_paused:
             self.broken(f"was done in a paused sandbox: {result}")
-        # SIGTERM and SIGKILL end processes when the sandbox ends.
+        # If the sandbox ends meanwhile, its processes are killed by one of these signals.
         was_ended = self.look.may("ending", "gone") and result.code in (129, 137, 143)
         if not is_right and not was_ended and not (result.code in (125, 137, 124) and self.excuses(result.err)):
             self.broken(f"cannot be: {result}")
@@ -282,8 +282,8 @@ async def follow(v):
             program.kill()
         await v.soak.patiently(work, f"{verb} -f that was killed", v.box)
         return
-    # It may have asked for the name after the end, and found the next sandbox
-    # of that name.
+    # The program may have asked for the name only after the sandbox had ended, and
+    # found the next sandbox of that name.
     await asyncio.wait({work}, timeout=5)
     if not work.done():
         program.kill()
@@ -292,7 +292,8 @@ async def follow(v):
 
 async def logs(v):
     result = await v.hutch("logs", *v.dice.choice([[], ["-n", "3"]]), v.box.name)
-    # stderr is that of the processes.
+    # `hutch logs` copies the processes' stderr to its own, so only the exit code tells
+    # whether it failed.
     if result.code and not v.excuses(result.err):
         v.broken(f"cannot be: {result}")
 
@@ -563,8 +564,8 @@ async def act_and_cancel(v):
                 return
             cancelled = peer.send("cancel", id=5)
             try:
-                # The command may have ended already, since another client left
-                # input there, or it was refused.
+                # The command may have ended or been refused before the cancel, for
+                # example because another client had left input for it.
                 with contextlib.suppress(Refused):
                     await v.soak.patiently(cancelled, "the answer to cancel", v.box)
                 seen = await v.soak.patiently(answer, "the observation of what was cancelled", v.box)
@@ -674,7 +675,8 @@ ONE_AT_A_TIME = {pause}
 async def visitor(soak, slots, number):
     dice = soak.dice(f"visitor {number}")
     while not soak.is_over.is_set():
-        # The plan does not depend on the sandboxes that exist.
+        # The random choices do not depend on which sandboxes exist, so that a seed
+        # gives the same plan again.
         slot, what = dice.choice(slots), dice.choices(list(VISITS), VISITS.values())[0]
         own = random.Random(dice.random())
         await pace.pause(dice.expovariate(1 / soak.pace))

@@ -29,7 +29,8 @@ static void raise_nofile(void)
 
 	(void)getrlimit(RLIMIT_NOFILE, &limit); /* cannot fail */
 	limit.rlim_cur = limit.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &limit); /* up to the hard one: may */
+	/* A process may raise its soft limit up to the hard one. */
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 /* RLIMIT_NOFILE is per process, so a probe whose table is full continues in a
@@ -41,12 +42,13 @@ static void in_child_without_files(struct trial *t, long got,
 	pid_t pid = fork();
 
 	if (!pid) {
-		(void)close_range(3, ~0U, 0); /* the parent keeps them open */
+		/* The parent process keeps these descriptors open. */
+		(void)close_range(3, ~0U, 0);
 		go_on(t, got);
 		_exit(0);
 	}
 	if (pid > 0)
-		(void)child_wait(pid); /* the child reports its result */
+		(void)child_wait(pid); /* the child has stored the result */
 }
 
 static void inotify_instances(struct trial *t)
@@ -68,7 +70,7 @@ static long watch_files(const char *dir, long wanted)
 	char name[560];
 	long got = 0;
 
-	(void)mkdir(dir, 0700); /* seen by the first file */
+	(void)mkdir(dir, 0700); /* if this fails, making the first file fails, too */
 	for (; got < wanted; got++) {
 		snprintf(name, sizeof(name), "%s/%ld", dir, got);
 		if (mknod(name, S_IFREG | 0600, 0) ||
@@ -78,15 +80,16 @@ static long watch_files(const char *dir, long wanted)
 	int error = errno;
 	for (long i = 0; i <= got; i++) {
 		snprintf(name, sizeof(name), "%s/%ld", dir, i);
-		(void)unlink(name); /* the last one may not be there */
+		(void)unlink(name); /* the last file may not exist */
 	}
 	(void)rmdir(dir); /* empty now */
 	errno = error;
 	return got;
 }
 
-/* The number left for the user decides: half is enough.  Where the limit is
- * small the probe also runs into it; some hosts have a default of a million. */
+/* The sandbox's limit counts as a refusal if it leaves half of the user's watches.
+ * The probe does not try to reach such a limit: some hosts have a default of a
+ * million. */
 static void inotify_watches(struct trial *t)
 {
 	char text[32] = "";
@@ -108,7 +111,8 @@ static void timers(struct trial *t)
 	int id;
 	long got = 0;
 
-	/* The raw call: the C library's needs a thread for some kinds. */
+	/* Uses the system call itself: the C library's timer_create() starts a
+	 * thread for some kinds of timers. */
 	while (got < t->probe->value &&
 	       !syscall(SYS_timer_create, CLOCK_MONOTONIC, &none, &id))
 		got++;
@@ -293,7 +297,8 @@ static void posix_queues(struct trial *t)
 			error = errno;
 			break;
 		}
-		(void)mq_unlink(name); /* open, hence counted until we end */
+		/* The queue stays open, and so counts until this process ends. */
+		(void)mq_unlink(name);
 	}
 	trial_count(t, got, t->probe->value, error);
 }

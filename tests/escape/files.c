@@ -150,11 +150,12 @@ static void chroot_twice(struct trial *t)
 		read_upwards(t, "");
 		trial_note(t, "chroot worked");
 	}
-	(void)rmdir(jail.s); /* ENOENT where the chroot hides it */
+	/* Fails with ENOENT if the chroot worked, since it hides this path. */
+	(void)rmdir(jail.s);
 }
 
-/* Every descriptor above 2 was leaked into the sandbox: a trial opens none of
- * its own. */
+/* Reports each open descriptor above 2: a trial opens none of its own, so it was
+ * leaked into the sandbox. */
 static void leaked_fds(struct trial *t)
 {
 	struct stat st;
@@ -189,7 +190,8 @@ static void list_fds(struct trial *t)
 	}
 }
 
-/* H102/H103: files that are reachable when the whole host is bound on purpose. */
+/* Reads a file of the host where the sandbox binds the host's whole root on purpose
+ * (numbers H102 and H103 of expect.tsv). */
 static void read_bound(struct trial *t)
 {
 	read_one(t, path_in(t->set->prefix, t->probe->text).s);
@@ -210,8 +212,9 @@ static void write_bound(struct trial *t)
 	trial_file(t, fd);
 }
 
-/* The host's procfs, bound with everything else, would show by ptrace rules
- * (same user) the processes that the sandbox's own /proc hides. */
+/* Reads the environment of a host process through the host's procfs, which
+ * is bound with everything else: the kernel permits that to the same user, although
+ * the sandbox's own /proc hides the process. */
 static void read_bound_proc(struct trial *t)
 {
 	char path[512], byte[2];
@@ -221,7 +224,8 @@ static void read_bound_proc(struct trial *t)
 	trial_file(t, file_read(path, byte, sizeof(byte)));
 }
 
-/* Opened for reading only: the control run opens the host's own disk. */
+/* Opens the host's disk.  For reading only: outside of a sandbox (the control run)
+ * that is the real disk. */
 static void read_bound_disk(struct trial *t)
 {
 	static const char *const names[] = {

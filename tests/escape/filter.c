@@ -22,8 +22,8 @@ static long load_allow_all(unsigned int flags)
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
 }
 
-/* Sets the result from what the role "status" reports of the filter in its
- * program. */
+/* Sets the result from the exit status of a program in the role "status", which tells
+ * whether a filter is in force. */
 static void status_result(struct trial *t, int bits)
 {
 	if (bits < 0 || bits > 63)

@@ -13,7 +13,8 @@
 
 #ifdef __x86_64__
 
-/* The numbers of 32-bit x86 (asm/unistd_32.h, which excludes ours). */
+/* System call numbers of 32-bit x86, from asm/unistd_32.h, which cannot be included
+ * together with the 64-bit ones. */
 enum ia32_call {
 	IA32_GETPID = 20, IA32_MKDIR = 39,
 	IA32_SOCKETCALL = 102, IA32_IPC = 117, IA32_PERSONALITY = 136,
@@ -69,7 +70,8 @@ static void ia32_mkdir(struct trial *t)
 	}
 	memcpy(low, path.s, strlen(path.s) + 1);
 	trial_call(t, ia32(IA32_MKDIR, &args));
-	(void)rmdir(path.s); /* ENOENT: it was not made */
+	/* Fails with ENOENT if the probe could not make the folder. */
+	(void)rmdir(path.s);
 }
 
 /* socket(family, SOCK_DGRAM, 0) through socketcall(2), which multiplexes all

@@ -69,7 +69,7 @@ static void affinity_beyond(struct trial *t)
 	trial_call(t, sched_setaffinity(0, sizeof(set), &set));
 }
 
-/* Children that only wait; trial_sweep() ends them after the trial. */
+/* Forks children that only wait; trial_sweep() kills them after the trial. */
 static void processes(struct trial *t)
 {
 	long got = 0;
@@ -96,7 +96,8 @@ static void open_files(struct trial *t)
 
 	(void)getrlimit(RLIMIT_NOFILE, &limit); /* cannot fail */
 	limit.rlim_cur = limit.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &limit); /* up to the hard one: may */
+	/* A process may raise its soft limit up to the hard one. */
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
 	while (got < t->probe->value && dup(0) >= 0)
 		got++;
 	trial_count(t, got, t->probe->value, errno);
@@ -107,7 +108,7 @@ static void allocate_disk(struct trial *t)
 {
 	struct path path = path_in(t->set->scratch, "probe-huge");
 
-	(void)file_make(path.s, "", 0600); /* open(2) fails if this did */
+	(void)file_make(path.s, "", 0600); /* if this fails, so does the open(2) below */
 	AUTO_CLOSE int fd = open(path.s, O_RDWR | O_CLOEXEC);
 	trial_call(t, fd < 0 ? -1 : fallocate(fd, 0, 0, 1L << 40));
 	if (!strcmp(t->result, "reached:ENOSPC") ||
@@ -129,7 +130,8 @@ static void dump_core(struct trial *t)
 	}
 	(void)getrlimit(RLIMIT_CORE, &limit); /* cannot fail */
 	limit.rlim_cur = limit.rlim_max;
-	(void)setrlimit(RLIMIT_CORE, &limit); /* up to the hard one: may */
+	/* A process may raise its soft limit up to the hard one. */
+	(void)setrlimit(RLIMIT_CORE, &limit);
 	pid_t pid = fork();
 	if (!pid) {
 		(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* cannot fail */
@@ -140,7 +142,7 @@ static void dump_core(struct trial *t)
 		   "hard limit %lld", (long long)limit.rlim_max);
 	char name[32];
 	snprintf(name, sizeof(name), "core.%d", pid);
-	(void)unlink(name);   /* the usual two names of it, where there is one */
+	(void)unlink(name); /* removes a core dump under either of its two usual names */
 	(void)unlink("core"); /* as above */
 }
 

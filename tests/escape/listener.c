@@ -59,7 +59,7 @@ static void answer_datagram(int sock)
 	AUTO_CLOSE int back =
 		socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (!connect(back, (struct sockaddr *)&un, len))
-		(void)socket_send_fd(back, 0); /* the probe sees whether it comes */
+		(void)socket_send_fd(back, 0); /* the probe notices a failure */
 }
 
 /* A v6 socket accepts v4 as well unless told otherwise; where the host has no
@@ -118,7 +118,7 @@ int main(int argc, char **argv)
 
 	if (argc != 3)
 		return 125;
-	(void)umask(0); /* the path is for every user; cannot fail */
+	(void)umask(0); /* every user may connect to the path; umask(2) cannot fail */
 	polls[1].fd = listen_tcp(&port);
 	polls[2].fd = listen_unix(argv[1], true);
 	polls[3].fd = listen_unix(argv[2], false);

@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-/* Opens the file and, if that works, writes to it.  The control's files are a
- * copy. */
+/* Opens the file and, if that works, writes to it.  Outside of a sandbox (the
+ * control run) the files are a copy, which may be changed. */
 static void write_file(struct trial *t, const char *path, int flags)
 {
 	AUTO_CLOSE int fd = open(path, flags | O_CLOEXEC);
@@ -55,7 +55,7 @@ static void lower_create(struct trial *t)
 	struct path path = path_in(t->set->readonly, "created");
 
 	trial_file(t, file_make(path.s, "", 0600));
-	(void)unlink(path.s); /* only the control made one */
+	(void)unlink(path.s); /* exists only if the probe ran outside of a sandbox */
 }
 
 static void lower_unlink(struct trial *t)
@@ -105,7 +105,8 @@ static void lower_clone(struct trial *t)
 {
 	struct path source = path_in(t->set->scratch, "probe-clone");
 
-	(void)file_make(source.s, "x", 0600); /* open(2) fails if this did */
+	/* If this fails, so does the open(2) below. */
+	(void)file_make(source.s, "x", 0600);
 	AUTO_CLOSE int from = open(source.s, O_RDONLY | O_CLOEXEC);
 	AUTO_CLOSE int to = open_best(path_in(t->set->readonly, "victim").s);
 	int ret = ioctl(to, FICLONE, from);
@@ -150,7 +151,7 @@ static void link_write(struct trial *t)
 		trial_file(t, ret);
 	else
 		write_file(t, to.s, O_WRONLY);
-	(void)unlink(to.s); /* only the control made one */
+	(void)unlink(to.s); /* exists only if the probe ran outside of a sandbox */
 }
 
 static void link_fd(struct trial *t)
@@ -162,7 +163,7 @@ static void link_fd(struct trial *t)
 
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
 	trial_file(t, linkat(AT_FDCWD, name, AT_FDCWD, to.s, AT_SYMLINK_FOLLOW));
-	(void)unlink(to.s); /* only the control made one */
+	(void)unlink(to.s); /* exists only if the probe ran outside of a sandbox */
 }
 
 static void rename_out(struct trial *t)
@@ -249,7 +250,7 @@ static void exe_handed(struct trial *t, const char *role, const char *argument)
 	}
 	if (pair[0] == ROLE_SOCKET)
 		pair[0] = dup(pair[0]);
-	(void)dup2(pair[1], ROLE_SOCKET); /* the role fails if this did */
+	(void)dup2(pair[1], ROLE_SOCKET); /* if this fails, the role fails, too */
 	int status = role_run(program.s, role, argument);
 	int fd = socket_take_fd(pair[0]);
 

@@ -26,7 +26,7 @@
  * with the trial and the next trial still has its /proc. */
 static void mounts_apart(void)
 {
-	(void)unshare(CLONE_NEWNS); /* EPERM is what a sandbox says */
+	(void)unshare(CLONE_NEWNS); /* inside a sandbox this fails with EPERM */
 	(void)mount(NULL, "/", NULL, MS_PRIVATE | MS_REC, NULL); /* the same */
 }
 
@@ -50,7 +50,7 @@ static void remount_path(struct trial *t)
 	remount(t, t->probe->text);
 }
 
-/* Unmounts the mask of a file, or whatever else is mounted there. */
+/* Unmounts whatever is mounted over a file, such as the mask that hides it. */
 static void unmount_path(struct trial *t)
 {
 	mounts_apart();

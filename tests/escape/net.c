@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 /* An address on the internet may never answer, and no event reports that.  No
- * other probe waits this long: a wall and this host's listeners answer at once. */
+ * other probe waits this long: a refusal and this host's listeners answer at once. */
 #define GIVE_UP_MS 2000
 
 /* Connects, but waits for at most GIVE_UP_MS; the error is then ETIMEDOUT. */

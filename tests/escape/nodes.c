@@ -23,11 +23,11 @@ static void make_node(struct trial *t)
 			(dev_t)t->probe->value2);
 
 	trial_call(t, ret);
-	(void)unlink(path.s); /* only the control made one; never opened */
+	/* Exists only outside of a sandbox; the probe never opens it. */
+	(void)unlink(path.s);
 }
 
-/* Opens a device node that the host's root put into a folder that the sandbox
- * binds. */
+/* Opens a device node that the host's root has put into the bound folder. */
 static void open_node(struct trial *t)
 {
 	AUTO_CLOSE int fd = open(path_in(t->set->readonly, "node-null").s,
@@ -57,7 +57,7 @@ static long long uid_of_run(const char *program)
 	const char *line = strstr(text, "\nUid:");
 	if (line && sscanf(line, "\nUid: %*d %lld", &uid) != 1)
 		uid = -1;
-	(void)child_wait(pid); /* a zombie: it only takes it away */
+	(void)child_wait(pid); /* reaps a process that is already a zombie */
 	return uid;
 }
 
@@ -133,8 +133,9 @@ static void make_setuid(struct trial *t)
 	(void)unlink(path.s); /* made above */
 }
 
-/* Opens with a handle that the kernel gave us, else with a guess at the usual
- * root: type 1 is inode and generation, and ext4's root is inode 2. */
+/* Opens a file by handle: the handle that the kernel gives for a path or, if it
+ * gives none, a guess at the handle of ext4's root folder (type 1: inode number 2
+ * and generation). */
 static void open_handle(struct trial *t)
 {
 	union {
@@ -161,7 +162,7 @@ static void set_immutable(struct trial *t)
 {
 	struct path path = path_in(t->set->scratch, "probe-flags");
 
-	(void)file_make(path.s, "", 0600); /* open(2) fails if this did */
+	(void)file_make(path.s, "", 0600); /* if this fails, so does the open(2) below */
 	AUTO_CLOSE int fd = open(path.s, O_RDONLY | O_CLOEXEC);
 	int flags = 0;
 	int ret = ioctl(fd, FS_IOC_GETFLAGS, &flags);
@@ -181,7 +182,7 @@ static void set_attribute(struct trial *t)
 {
 	struct path path = path_in(t->set->scratch, "probe-xattr");
 
-	(void)file_make(path.s, "", 0600); /* setxattr(2) fails if this did */
+	(void)file_make(path.s, "", 0600); /* if this fails, so does setxattr(2) */
 	trial_call(t, setxattr(path.s, t->probe->text, "y", 1, 0));
 	(void)unlink(path.s); /* made above */
 }

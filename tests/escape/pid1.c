@@ -17,8 +17,8 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 
-/* At the same address in every copy of this program, hence also in a target
- * that is our own child. */
+/* Has the same address in every copy of this program, so the probe can look for it
+ * in a target that is its own child. */
 static const char known_text[16] = "hutch-probe";
 
 static void trace(struct trial *t, int pid)
@@ -42,8 +42,8 @@ static void host_trace(struct trial *t)
 	trace(t, t->set->host_pid);
 }
 
-/* B43: a process that declares itself dumpable or traceable must not gain
- * rights over others. */
+/* Sets its own dumpable flag and permits every tracer, and then tries to trace:
+ * neither may give it rights over other processes (B43 in expect.tsv). */
 static void dumpable_then_trace(struct trial *t)
 {
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* refused is as good */
@@ -126,8 +126,8 @@ static void target_prlimit_get(struct trial *t)
 	trial_file(t, prlimit(t->set->target, RLIMIT_NOFILE, NULL, &limit));
 }
 
-/* Setting a limit needs the same rights as reading one.  The probe sets its own
- * value, which a process with the same parent has, too. */
+/* Sets a limit, for which the kernel requires the same rights as for reading one.
+ * The value is the probe's own, which its sibling, the control's target, has, too. */
 static void target_prlimit_set(struct trial *t)
 {
 	struct rlimit limit;
@@ -168,7 +168,8 @@ static void target_sched_setattr(struct trial *t)
 		int32_t nice;
 		uint32_t priority;
 		uint64_t runtime, deadline, period;
-	} attr = { .size = 48, .nice = 19 }; /* nicer is never refused for its own sake */
+	/* A higher nice value is always permitted, so only the access is tested. */
+	} attr = { .size = 48, .nice = 19 };
 
 	trial_file(t, syscall(SYS_sched_setattr, t->set->target, &attr, 0));
 }
@@ -183,8 +184,9 @@ static void target_affinity(struct trial *t)
 		trial_file(t, sched_setaffinity(t->set->target, sizeof(set), &set));
 }
 
-/* By process, and by group and user, to which pid 1 belongs as well.  The nice
- * value is our own; lowering it again would need rights. */
+/* Sets the priority of the target alone, of its group, or of its user; the last two
+ * include pid 1.  The nice value is the probe's own: a higher one could not be
+ * lowered again without rights. */
 static void target_priority(struct trial *t)
 {
 	int which = (int)t->probe->value;

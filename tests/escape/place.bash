@@ -11,7 +11,7 @@ find_user()
 		uid=${PROBE_USER:-${SUDO_UID:-65534}}
 		gid=$(id -g "$uid" 2>/dev/null || echo "$uid")
 		as_user=(setpriv "--reuid=$uid" "--regid=$gid" --clear-groups)
-		# The user that the inside stands for when root runs hutch.
+		# If root runs hutch, the sandbox's processes have the rights of this user.
 		export SUDO_UID=$uid SUDO_GID=$gid
 	fi
 }
@@ -88,8 +88,7 @@ make_place()
 	trap 'exit 1' INT TERM HUP
 	chmod 755 "$base"
 	echo 'a secret of the host' >"$base/secret"
-	# Fails where the file system has no such attributes; the controls then
-	# report that.
+	# On a file system without extended attributes this fails, and the control runs report that.
 	setfattr -n user.probe -v known "$base/secret" 2>/dev/null
 	fixture "$base/in"
 	start_listener

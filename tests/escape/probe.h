@@ -53,7 +53,7 @@ struct setting {
 	int watches;	      /* how many inotify watches the host's user has */
 	unsigned seconds;     /* how long an attempt may take; 0: for ever */
 	int target;	      /* the process that the probes of pid 1 attack */
-	bool own_target;      /* target is a child made for it, not pid 1 */
+	bool own_target;      /* target is a child made for this, and not pid 1 */
 };
 
 struct probe;
@@ -67,12 +67,14 @@ struct trial {
 };
 
 enum probe_flag {
-	PROBE_ALONE = 1, /* run only by name: it may end what runs beside it */
-	PROBE_WIDE = 2,	 /* run only by name: it wants the host bound at prefix */
+	PROBE_ALONE = 1, /* not run with the others: it may end processes beside it */
+	/* Not run with the others: it needs the host's root bound at `prefix`. */
+	PROBE_WIDE = 2,
 };
 
 struct probe {
-	const char *number; /* in the checklist: "A11", "B36b" */
+	/* Number in expect.tsv and docs/threat-model.md: "A11", "B36b". */
+	const char *number;
 	const char *name;
 	void (*run)(struct trial *t);
 	const char *text; /* argument for a function that several rows share */
@@ -125,7 +127,8 @@ void trial_call(struct trial *t, long ret);
  * into this function, exits here. */
 void trial_clone(struct trial *t, long pid);
 
-/* The same for a limited resource: `got` of `wanted` were had, then `error` came. */
+/* The same for a limited resource: the probe got `got` of the `wanted` units, and
+ * then the error `error`. */
 void trial_count(struct trial *t, long got, long wanted, int error);
 
 /* A path, returned by value so that it can stand inside a call. */
@@ -166,7 +169,7 @@ int role_run(const char *program, const char *role, const char *argument);
 /* Makes an executable copy of this program.  Returns 0, or -1 with errno. */
 int role_copy(const char *path);
 
-/* The role "hand-exe" sends its descriptor over this one. */
+/* The role "hand-exe" sends its descriptor over the socket with this number. */
 #define ROLE_SOCKET 3
 
 /* Sends one descriptor over a unix socket.  Returns 0, or -1 with errno. */

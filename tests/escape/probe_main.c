@@ -55,18 +55,19 @@ static pid_t target_start(void)
 	pid_t pid = fork();
 
 	if (pid > 0)
-		(void)setpgid(pid, pid); /* the group has the target's number */
+		(void)setpgid(pid, pid); /* the group's number is the target's pid */
 	if (pid)
 		return pid;
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* else the sweep kills it */
+	/* If this fails, trial_sweep() kills the target. */
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	(void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); /* EINVAL: no Yama */
 	for (;;)
 		pause();
 }
 
-/* Kills the process group of a trial and reaps it, so that leftovers do not
- * count against the next trial's limits.  Orphans become our children since we
- * are their subreaper; a process that left the group is not waited for. */
+/* Kills the process group of a trial and reaps it, so that leftover processes do not
+ * count against the limits of the next trial.  Orphans become our children, since we
+ * are a subreaper; a process that left the group is not waited for. */
 static void trial_sweep(pid_t group, pid_t target)
 {
 	if (group > 1 && !kill(-group, SIGKILL))
@@ -74,7 +75,8 @@ static void trial_sweep(pid_t group, pid_t target)
 			;
 	if (target > 1) {
 		(void)kill(target, SIGKILL);
-		(void)waitpid(target, NULL, 0); /* it may have died in the trial */
+		/* Fails if the target died in the trial and was reaped. */
+		(void)waitpid(target, NULL, 0);
 	}
 	while (waitpid(-1, NULL, WNOHANG) > 0)
 		;
@@ -95,7 +97,7 @@ static void trial_run(struct trial *t, const struct setting *set)
 		return;
 	}
 	if (!pid) {
-		(void)setpgid(0, 0); /* cannot fail right after fork */
+		(void)setpgid(0, 0); /* cannot fail right after fork(2) */
 		alarm(set->seconds);
 		t->probe->run(t);
 		_exit(0);
@@ -106,8 +108,8 @@ static void trial_run(struct trial *t, const struct setting *set)
 	trial_sweep(pid, own.own_target ? own.target : 0);
 }
 
-/* A probe that may end everything runs in this very process: kill(-1) spares
- * its caller, so the caller can report. */
+/* Runs a probe that may kill all processes in this very process: kill(-1) spares its
+ * caller, so that a result can be reported. */
 static void trial_run_alone(struct trial *t, const struct setting *set)
 {
 	struct setting own = *set;
@@ -175,7 +177,8 @@ static const struct option options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-/* Returns the field for an option's text, or NULL for an option without text. */
+/* Returns the field of *set for the option's text, or NULL if the option has no
+ * text. */
 static const char **setting_text(struct setting *set, int option)
 {
 	const char **const texts[] = {

@@ -98,8 +98,8 @@ static void masked_not_empty(struct trial *t)
 	struct trial each = { .probe = &one, .set = t->set };
 	int opened = 0;
 
-	/* The control masks a file as other runtimes do, so that the probe
-	 * finds one. */
+	/* Outside of a sandbox (the control run) a file is masked as other container
+	 * runtimes do, so that the probe finds one. */
 	if (!unshare(CLONE_NEWNS))
 		(void)mount("/dev/null", "/proc/kallsyms", NULL, MS_BIND, NULL);
 	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {

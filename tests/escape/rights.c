@@ -43,7 +43,7 @@ static uint32_t one_permitted(struct __user_cap_data_struct *set)
 	return set->permitted ? set->permitted & -set->permitted : 1;
 }
 
-/* A non-empty inheritable set survives the next exec. */
+/* Puts a capability into the inheritable set, which survives the next exec. */
 static void inherit_capability(struct trial *t)
 {
 	trial_call(t, capabilities_change(one_permitted));
@@ -51,7 +51,8 @@ static void inherit_capability(struct trial *t)
 
 static void ambient_capability(struct trial *t)
 {
-	(void)capabilities_change(one_permitted); /* the loop shows whether it worked */
+	/* The loop below shows whether this worked. */
+	(void)capabilities_change(one_permitted);
 	for (int cap = 0; cap <= CAP_LAST_CAP; cap++)
 		if (!prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0)) {
 			trial_says(t, "allowed", "capability %d", cap);
@@ -60,7 +61,7 @@ static void ambient_capability(struct trial *t)
 	trial_error(t, "refused", errno);
 }
 
-/* Checks the status of a program that was executed by a program: the result is
+/* Checks the status of a second program that this one executes: the result is
  * "absent" unless the bit in `value` is set. */
 static void status_of_exec(struct trial *t)
 {
@@ -97,8 +98,9 @@ static void set_groups(struct trial *t)
 	trial_call(t, count < 0 ? -1 : setgroups((size_t)count, groups));
 }
 
-/* A map can be written once, by the namespace's owner, so the probe makes a
- * namespace of its own first.  Inside, that is refused. */
+/* Writes a uid map.  A map can be written only once, by the namespace's owner, so
+ * the probe first makes a user namespace of its own; inside a sandbox that is
+ * refused. */
 static void write_map(struct trial *t)
 {
 	char map[64];

@@ -14,9 +14,9 @@
 #include <sys/syscall.h>
 #include <sys/xattr.h>
 
-/* Uses the system call, since the file cannot be opened everywhere.  An exec
- * that the kernel marks with AT_SECURE (it could have raised something) is no
- * proof of a capability. */
+/* Tells whether this process has a capability.  Asks by capget(2), since
+ * /proc/self/status cannot be opened everywhere.  An exec that the kernel marks with
+ * AT_SECURE (it may have changed the privileges) proves nothing. */
 static bool has_capability(void)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -33,8 +33,8 @@ static int play_status(char **arguments)
 	(void)arguments; /* it needs none */
 	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
 		bits |= ROLE_NNP;
-	/* Reads the file if it can be opened, else asks by a call that a filter
-	 * might forbid. */
+	/* Reads the status file if it can be opened; otherwise asks by prctl(2),
+	 * which a filter might forbid. */
 	if (status_value("\nSeccomp:\t", 10) == 2 || prctl(PR_GET_SECCOMP) == 2)
 		bits |= ROLE_FILTER;
 	if (syscall(SYS_io_uring_setup, 0, NULL) < 0 &&
@@ -47,8 +47,9 @@ static int play_status(char **arguments)
 	return bits;
 }
 
-/* Hands out an O_PATH descriptor of the file that this process runs: the file
- * is busy now, but no longer once this process has exited. */
+/* Hands out an O_PATH descriptor of the program file that this process runs. Opening
+ * it for writing fails with ETXTBSY as long as this process runs, and no longer
+ * after its exit. */
 static int play_hand_exe(char **arguments)
 {
 	AUTO_CLOSE int fd = open("/proc/self/exe", O_PATH | O_CLOEXEC);
@@ -132,7 +133,7 @@ int role_copy(const char *path)
 	struct stat st;
 	if (fstat(from, &st))
 		return -1;
-	(void)unlink(path); /* ENOENT is the usual case */
+	(void)unlink(path); /* usually there is no such file */
 	AUTO_CLOSE int to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
 				 0755);
 	if (to < 0)

@@ -94,9 +94,9 @@ matches()
 
 # --- where the probe runs ---------------------------------------------------
 
-# Bounds the processes of a sandbox.  The kernel counts them for the user, too, whose other
-# sandboxes without a user namespace may have 4,096 together with all else of the user: at the
-# usual limit, one probe would let none of these fork.
+# A lower limit for the processes of a sandbox.  The kernel counts them for the user,
+# too: at the usual limit, one probe could use up all 4,096 that the user's other
+# sandboxes without a user namespace may have together.
 bounded=(--ulimit nproc=600)
 
 # Starts a command with an extra descriptor, a key in its session keyring and
@@ -179,8 +179,8 @@ run_inside()
 	everywhere in_hutch as_root -u root
 }
 
-# Results in an image that differ from those with the host's root: the image has
-# no /root, and calls that change owners and ids pretend to succeed
+# Results inside an image that differ from those on the host's root: the image has no
+# /root, and the filter pretends that calls that change owners and ids succeed
 # (policy/seccomp/pretend.json).
 declare -A of_image=([list-root-home]=absent [mknod-mem]=allowed [mknod-kmsg]=allowed
 	[mknod-sda]=allowed [setgroups]=allowed [raise-ambient]=refused:EPERM)
@@ -200,7 +200,7 @@ run_image()
 }
 
 # Checks for Landlock.  The host's root cannot be bound in this mode, so the
-# wide probes do not run.
+# probes that need it (PROBE_WIDE) do not run.
 has_landlock()
 {
 	"$hutch" run --isolation landlock --dry-run true >/dev/null 2>&1
@@ -242,7 +242,7 @@ check_landlock()
 	fi
 }
 
-# check_inside WHERE NAME REGEX [SUFFIX]
+# check_inside WHERE NAME REGEX [SUFFIX]: prints whether the result of probe NAME in WHERE matches.
 check_inside()
 {
 	local got=${result[$1:$2]:-nothing} label="${table_number[$2]} $2${4:-}"
@@ -291,7 +291,7 @@ state_of_host()
 		find . -exec stat -c '%n %a %u %g %s %Y' {} + | sort)
 }
 
-# The same for files whose modes and times may change.
+# The same for the files of the Landlock run, whose modes and times may change.
 content_of_landlock()
 {
 	(cd "$base/landlock" && find . -type f -exec sha256sum {} + | sort

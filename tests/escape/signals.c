@@ -12,9 +12,9 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-/* Tells how the target reacted to the signal.  Pid 1 has survived, or this
- * probe would have ended with it; the state of any other target, our parent's
- * child, is read from /proc. */
+/* Tells how the target reacted to the signal.  If pid 1 had died, this probe would
+ * have died with it, so pid 1 has survived.  Any other target is a child of our
+ * parent, and /proc tells its state. */
 static const char *target_state(const struct trial *t)
 {
 	char text[512];

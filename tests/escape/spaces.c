@@ -69,7 +69,7 @@ static void space_enter(struct trial *t)
 		AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
 		int ret = fd < 0 ? -1 : setns(fd, 0);
 		if (fd < 0 && errno == ENOENT)
-			continue; /* a kernel without that kind */
+			continue; /* this kernel has no such kind of namespace */
 		trial_call(t, ret);
 		trial_note(t, "%s", names[i]);
 		if (!ret)
@@ -106,7 +106,8 @@ static void set_hostname(struct trial *t)
 {
 	char name[65] = "";
 
-	(void)gethostname(name, sizeof(name) - 1); /* the buffer is large enough */
+	/* Cannot fail: the buffer is large enough. */
+	(void)gethostname(name, sizeof(name) - 1);
 	trial_call(t, sethostname(name, strlen(name)));
 }
 

@@ -29,7 +29,8 @@
 
 #define NOWHERE "/nonexistent/hutch-probe"
 
-/* Six arguments of 0, or `value2` as the first, which suits many calls. */
+/* Makes the call with six arguments of 0, or with `value2` as the first one, which
+ * suits many calls. */
 static void plain_call(struct trial *t)
 {
 	trial_call(t, syscall(t->probe->value, t->probe->value2, 0, 0, 0, 0, 0));
@@ -108,13 +109,14 @@ static void quota_get(struct trial *t)
 /* A new session has no terminal, so vhangup(2) hangs up no terminal. */
 static void hang_up(struct trial *t)
 {
-	(void)setsid(); /* EPERM: we lead a group, hence fork */
+	/* Fails with EPERM if this process leads a group, hence the fork. */
+	(void)setsid();
 	pid_t pid = fork();
 	if (pid) {
-		(void)child_wait(pid); /* the child reports its result */
+		(void)child_wait(pid); /* the child stores the result in shared memory */
 		return;
 	}
-	(void)setsid(); /* cannot fail in a child that leads nothing */
+	(void)setsid(); /* cannot fail: a new process leads no group */
 	trial_call(t, syscall(SYS_vhangup));
 	_exit(0);
 }
@@ -244,7 +246,7 @@ const struct probe syscalls_probes[] = {
 	{ "C52", "clock-adjtime-set", .run = clock_adjust_other },
 	{ "C52", "adjtimex-query", .run = clock_query },
 	{ "C52", "fanotify-init", .run = fanotify_new },
-	CALL("syslog", SYS_syslog, 10 /* the size of the buffer */),
+	CALL("syslog", SYS_syslog, 10 /* the buffer's size */),
 	{ "C53", "personality-read-implies-exec", .run = change_personality,
 	  .value = READ_IMPLIES_EXEC },
 	{ "C53", "personality-no-randomize", .run = change_personality,

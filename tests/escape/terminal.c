@@ -26,17 +26,17 @@ static int own_terminal(void)
 	return ioctl(fd, TIOCSCTTY, 0) ? -1 : fd;
 }
 
-/* Runs `act` on it in a child, since only a session leader can have a
- * controlling terminal. */
+/* Runs `act` on a terminal of its own, in a child, since only a session leader can
+ * have a controlling terminal. */
 static void on_own(struct trial *t, void (*act)(struct trial *t, int fd))
 {
 	pid_t pid = fork();
 
 	if (pid) {
-		(void)child_wait(pid); /* the child reports its result */
+		(void)child_wait(pid); /* the child stores the result in shared memory */
 		return;
 	}
-	(void)setsid(); /* a new process leads no group, so it can */
+	(void)setsid(); /* cannot fail: a new process leads no group */
 	int fd = own_terminal();
 	if (fd < 0)
 		trial_error(t, "skip", errno);
@@ -48,7 +48,8 @@ static void on_own(struct trial *t, void (*act)(struct trial *t, int fd))
 /* Uses the raw call: the C library might cut the request to 32 bits. */
 static void push(struct trial *t, int fd)
 {
-	/* TIOCLINUX takes its subcode from the same byte: 2 sets a selection. */
+	/* Both requests read one byte: TIOCSTI the input, and TIOCLINUX a subcode,
+	 * where 2 sets the selection. */
 	char byte = t->probe->value2 == TIOCLINUX ? 2 : 'x';
 
 	trial_call(t, syscall(SYS_ioctl, fd, (unsigned long)t->probe->value2,
@@ -79,8 +80,8 @@ static void push_tty(struct trial *t)
  * redirecting the console would take the machine's output. */
 static void set(struct trial *t, int fd)
 {
-	/* N_TTY is always there: others may have to be loaded as modules, which
-	 * dev.tty.ldisc_autoload may forbid. */
+	/* The kernel always has N_TTY; other line disciplines may be modules, which
+	 * dev.tty.ldisc_autoload may forbid to load. */
 	static const int discipline = N_TTY;
 
 	trial_call(t, ioctl(fd, (unsigned long)t->probe->value2, &discipline));

@@ -127,7 +127,7 @@ ssize_t file_read(const char *path, char *buf, size_t size)
 
 int file_make(const char *path, const char *text, mode_t mode)
 {
-	(void)unlink(path); /* ENOENT is the usual case */
+	(void)unlink(path); /* usually there is no such file */
 	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
 				 mode);
 	if (fd < 0)

@@ -114,7 +114,7 @@ static void new_file_setattr(struct trial *t)
 	struct path path = path_in(t->set->scratch, "probe-attr");
 	uint64_t attr[3] = { 0x8, 0, 0 };
 
-	(void)file_make(path.s, "", 0600); /* the call fails if this did */
+	(void)file_make(path.s, "", 0600); /* if this fails, so does the system call */
 	long ret = syscall(NEW_FILE_SETATTR, AT_FDCWD, path.s, attr, sizeof(attr),
 			   0);
 	trial_call(t, ret);

@@ -81,9 +81,9 @@ prepare() {
 		(machine chown -R $user: /home/$user/hutch)
 }
 
-# make_it TARGET: writes the output to $log, and the exit code to $code.  A trap
-# runs while wait(1) waits; with a program in the foreground it would run only
-# after that program's end.
+# make_it TARGET: runs make, with its output in $log and its exit code in $code.  Runs
+# it in the background, since bash runs a trap at once while it waits, but only after
+# the end of a program in the foreground.
 make_it() {
 	log=$vm/fresh-$1.log
 	mkfifo "$work/said" || exit

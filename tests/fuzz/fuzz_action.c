@@ -14,7 +14,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* An errand that the dispatcher sends is one that the executor accepts. */
+/* Every errand (a search, a listing or a git command in a process of its own) that the
+ * dispatcher sends is valid for the executor. */
 static bool is_errand(const struct action *a)
 {
 	bool has_limit = a->kind == ACT_LIST || a->kind == ACT_GLOB ||

@@ -10,7 +10,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Decodes into memory of exactly the size that the header promises. */
+/* Decodes into a buffer of exactly the size that the header promises, so that a
+ * sanitizer sees a write beyond it. */
 static void read_it(const uint8_t *data, size_t size)
 {
 	AUTO_FREE char *text = malloc(size + !size);

@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	memcpy(text, data, size);
 	text[size] = '\0';
-	size = strlen(text); /* no command has a 0 byte */
+	size = strlen(text); /* a command ends at its first 0 byte */
 	bash_split_init(&s, text, size);
 	check(&s);
 	buffer_init(&list, 64u << 20);

@@ -1,5 +1,5 @@
-/* A sender of changes, with any bytes: the accepted part is a tree, component
- * by component. */
+/* Arbitrary bytes from a sender of changes: the part that is accepted describes a file
+ * tree, in which each path is one component below a folder that came before. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -10,11 +10,13 @@
 #include "base/err.h"
 #include "rootfs-tools/changes/changes_stream.h"
 
-#define INPUT_MAX (64u << 10) /* bytes that a socket holds without a reader */
+/* Bytes that a socket takes while nothing is read from it. */
+#define INPUT_MAX (64u << 10)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* No component is empty, leads up, or leads to the root. */
+/* Checks that no component of the path is empty or "..", and that the path is not
+ * the root. */
 static void check(const struct changes_stream_item *i)
 {
 	const char *at = i->path;

@@ -100,7 +100,8 @@ static int decode_text(const struct frame *f, struct err *e)
 	return 0;
 }
 
-/* Every accepted value is one that the supervisor can use. */
+/* Decodes a frame; every value that is accepted must be one that the supervisor can
+ * use. */
 static int decode(const struct frame *f, struct err *e)
 {
 	struct hello hello;
@@ -145,7 +146,8 @@ static int decode(const struct frame *f, struct err *e)
 	}
 }
 
-/* Returns false if the supervisor would have ended the sandbox. */
+/* Receives what the executor sent.  Returns false if the supervisor would have ended
+ * the sandbox. */
 static int take(struct channel *c)
 {
 	struct err e = { 0 };
@@ -164,7 +166,7 @@ static int take(struct channel *c)
 		open = -1;
 	}
 	if (open < 0 && (e.kind != ERR_PROTOCOL || !e.text[0]))
-		abort(); /* it ended without a reason */
+		abort(); /* the channel broke without a reason */
 	return open == CHANNEL_READ;
 }
 
@@ -188,7 +190,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	(void)close(pair[1]);
 	while (take(&c))
-		; /* reads the rest, to its end */
+		; /* receives until the end of the channel */
 	channel_done(&c);
 	(void)close(pair[0]);
 	return 0;

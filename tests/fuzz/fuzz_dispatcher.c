@@ -59,7 +59,8 @@ static void start(struct dispatcher *d)
 static void answer(struct dispatcher *d, struct dispatcher_client *c,
 		   const struct buffer *in)
 {
-	struct buffer left = *in; /* a view: nothing is added to it */
+	/* A second view of the same bytes, to which nothing is added. */
+	struct buffer left = *in;
 	struct frame f;
 	struct err e;
 

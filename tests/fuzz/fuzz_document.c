@@ -1,6 +1,6 @@
 /* The documents of an image, from an untrusted registry or archive.  The first
- * byte selects the kind of document.  The document is refused with a sentence,
- * or its values are within bounds; and an accepted configuration becomes a
+ * byte selects the kind of document.  The document is refused with an error
+ * text, or its values are within bounds; and an accepted configuration becomes a
  * recipe that can be read again, or is too large for one.  The text is copied
  * to its exact size, so that a read beyond it is noticed. */
 #include <stdlib.h>
@@ -25,7 +25,8 @@ static void read_kind(const char *text, size_t len, struct err *e)
 	struct manifest m = { 0 };
 
 	int rc = document_kind(text, len, NULL, &kind, e);
-	/* A document that is no manifest is not accepted as one. */
+	/* manifest_parse() accepts only documents that document_kind() calls
+	 * manifests. */
 	if (manifest_parse(text, len, &m, NULL) == 0)
 		claim(rc == 0 && kind == DOCUMENT_MANIFEST);
 	manifest_done(&m);

@@ -66,7 +66,7 @@ static void check_lines(const struct encoding *x, const struct buffer *made,
 	edit_text_done(&t);
 }
 
-/* The inserted text also plays a linter's output about both texts. */
+/* Passes the inserted text to lint as a linter's output about both texts. */
 static void lint(struct bytes old, struct bytes new)
 {
 	const struct lint_order o = { "f.py", old, new, NULL };
@@ -81,7 +81,7 @@ static void lint(struct bytes old, struct bytes new)
 	buffer_done(&b);
 }
 
-/* Decoding and encoding again gives the same file. */
+/* Checks that encoding the decoded text gives the same file. */
 static void check_there_and_back(const struct edit_text *t)
 {
 	struct buffer back;

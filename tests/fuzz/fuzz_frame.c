@@ -382,7 +382,7 @@ static void try_all(const struct frame *f)
 		abort();
 	memcpy(body, f->body, f->len);
 	for (size_t i = 0; i < ARRAY_LEN(tries); i++) {
-		/* These two have no body. */
+		/* Only MSG_NONE and MSG_CGROUP have no body to decode. */
 		if (!tries[i] && i != MSG_NONE && i != MSG_CGROUP)
 			abort();
 		if (!tries[i])

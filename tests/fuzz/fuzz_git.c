@@ -31,8 +31,8 @@ static void check_members(struct buffer *members)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	/* A byte 0 becomes \u0000, which our own reader, stricter than JSON,
-	 * refuses. */
+	/* The report would contain a byte 0 as \u0000, which hutch's JSON reader
+	 * refuses, although JSON permits it. */
 	if (size == 0 || size > 4096 || memchr(data, 0, size))
 		return 0;
 	unsigned kinds = ACT_MICROAGENTS - ACT_GIT_CLONE + 1;

@@ -17,7 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (image_config_parse((const char *)data, size, &first, &e) == 0) {
 		list_done(&first.diff_ids);
-		list_done(&first.history); /* it belongs to the layers */
+		/* Emptied together with the diff_ids: it describes these layers. */
+		list_done(&first.history);
 		image_config_label(&first, "l", "v");
 		image_config_touch(&first, 0);
 		image_config_told(&first, "RUN x", false);

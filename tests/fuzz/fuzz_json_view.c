@@ -28,7 +28,7 @@ static void claim_inside(struct json_view line, struct json_view v)
 	      (size_t)(v.text - line.text) <= line.len - v.len);
 }
 
-/* A piece of a scanned line is a value by itself. */
+/* Checks a value out of a scanned line: scanned alone, it must be valid as well. */
 static void check_scalar(struct json_view line, struct json_view v, bool is_scanned)
 {
 	struct json_view again;
@@ -51,7 +51,7 @@ static void check_scalar(struct json_view line, struct json_view v, bool is_scan
 	free(text);
 }
 
-/* Each key leads to its value, unless the key occurs twice. */
+/* Checks that looking the key up finds its value, unless the key occurs twice. */
 static void check_key(struct json_view container, const struct json_view_place *place)
 {
 	char *key = place->key.text ? json_view_string(place->key) : NULL;

@@ -72,7 +72,7 @@ static unsigned check_one(const char *folder, const char *name)
 
 	(void)sprintf(path, "%s/%s", folder, name);
 	if (lstat(path, &st) < 0)
-		return 0; /* longer than a path may be: the folders above were checked */
+		return 0; /* beyond PATH_MAX; the folders above it were checked */
 	check_kind(&st);
 	check_attributes(path);
 	if (S_ISDIR(st.st_mode))

@@ -68,7 +68,7 @@ static void check_entry(const struct ledger_line *line)
 	free(copy);
 }
 
-/* Returns 0 if the log is intact. */
+/* Reads all entries of the log.  Returns 0 if the log is intact. */
 static int walk(size_t size, struct ledger_check *c)
 {
 	const struct list none = { 0 };

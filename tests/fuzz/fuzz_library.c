@@ -37,7 +37,7 @@ static void check(const struct hutch_message *m)
 	(void)sum(m->data, m->data_len);
 }
 
-/* Takes all messages.  Returns -1 if the handle has ended. */
+/* Takes all messages from the handle.  Returns -1 if the handle has ended. */
 static int take_all(struct hutch *h)
 {
 	struct hutch_message *m;
@@ -66,7 +66,7 @@ static void say(int fd, const uint8_t *data, size_t size)
 	while (size > 0) {
 		const ssize_t n = send(fd, data, size, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n <= 0)
-			return; /* the socket is closed or full */
+			return; /* the socket is closed, or its buffer full */
 		data += n;
 		size -= (size_t)n;
 	}

@@ -1,5 +1,5 @@
 /* A command line, its words ended by NUL: it becomes a policy that passes its
- * check, or is refused with a sentence. */
+ * check, or is refused with an error text. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Conditions that a launch relies on. */
+/* Checks the properties of a policy on which a launch relies. */
 static void check(const struct policy *p)
 {
 	uint32_t uid, gid;
@@ -28,7 +28,8 @@ static void check(const struct policy *p)
 	for (size_t i = 0; i < p->ulimit_count; i++)
 		if (p->ulimits[i].soft > p->ulimits[i].hard)
 			abort();
-	/* The image decides the rest. */
+	/* An image's configuration decides the command and the user, so these are
+	 * checked without an image only. */
 	if (p->image == IMAGE_STORE)
 		return;
 	if (p->entrypoint || !p->argv.count || policy_user(p, &uid, &gid, NULL) < 0)
@@ -44,7 +45,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct run_options options = { .policy = &p, .json_fd = -1 };
 	struct err e = { 0 };
 
-	/* Such an option would read any file that the input names. */
+	/* Skips options that name a file (--policy, --env-file, --secret-file): the
+	 * parser would read any file that the input names. */
 	if (size == 0 || data[size - 1] || memmem(data, size, "poli", 4) ||
 	    memmem(data, size, "env-f", 5) ||
 	    memmem(data, size, "secret-f", 8))

@@ -38,7 +38,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct policy_file s = { 0 };
 	struct err e = { 0 };
 
-	/* Such a key would read any file that the input names. */
+	/* Skips keys that name a file, such as env_files: the parser would read any
+	 * file that the input names. */
 	if (memmem(data, size, "_files", 6) || memmem(data, size, "\\u", 2))
 		return 0;
 	AUTO_CLOSE int fd = memfd_create("policy", MFD_CLOEXEC);

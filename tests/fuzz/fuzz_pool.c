@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 struct scene {
 	struct pool pool;
 	int64_t now; /* ms; set by the input */
-	int sandboxes[STOCK]; /* the other ends of the waiting sandboxes */
+	int sandboxes[STOCK]; /* the test's ends of the sandboxes that wait in the pool */
 	size_t stocked, got;
 	int client, nothing;
 	struct buffer in;
@@ -93,7 +93,7 @@ static void close_scene(struct scene *x)
 		own_close(&x->pool.waiting[i].lease);
 	own_close(&x->client);
 	for (size_t i = 0; i < x->stocked; i++) {
-		must(!is_open(x->sandboxes[i])); /* no process has kept it by mistake */
+		must(!is_open(x->sandboxes[i])); /* the keeper must not have closed it */
 		own_close(&x->sandboxes[i]);
 	}
 	own_close(&x->nothing);
@@ -111,7 +111,7 @@ static bool check_line(const char *line, size_t len)
 	must(doc != NULL);
 	json_root(doc, "line", &root);
 	must(json_only(&root, keys, &e) == 0);
-	(void)json_member(&root, "id", &id); /* null if the request had none */
+	(void)json_member(&root, "id", &id); /* id is null if the request had none */
 	const bool has_result = json_member(&root, "result", &result);
 	const bool has_error = json_member(&root, "error", &error);
 	must(has_result != has_error);
@@ -154,7 +154,7 @@ static void hear(struct scene *x)
 	check_answers(x, &fds);
 }
 
-/* Runs a turn of the keeper.  Returns false if it would sleep. */
+/* Runs a turn of the keeper's loop.  Returns false if the loop would sleep. */
 static bool turn(struct scene *x)
 {
 	struct pollfd w[1];
@@ -195,9 +195,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	(void)shutdown(x->client, SHUT_WR);
 	while (turn(x)) {
-		/* The keeper goes to sleep once, */
+		/* The loop runs until the keeper would sleep. */
 	}
-	if (x->pool.client_count == 1) /* and then for exactly one reason */
+	/* A client is left only while it waits for an answer. */
+	if (x->pool.client_count == 1)
 		must(x->pool.clients[0]->asks != NULL);
 	close_scene(x);
 	free(x);

@@ -20,7 +20,7 @@
 
 #define FDS(head)  ((head)&3u)	      /* number of descriptors with the piece */
 #define KIND(head) ((head) >> 2 & 3u) /* kind of the descriptors: enum kind */
-#define WAITS	   16u		      /* the next piece follows at once */
+#define WAITS	   16u		      /* sent at once with the next piece */
 #define IS_SAID	   32u		      /* sent by the sandbox */
 
 #define SAID_MAX (16u << 10) /* the value in lib/pool_take.c */
@@ -31,7 +31,7 @@ enum kind { SANDBOX, FILE_OF_NONE, PIPE, NOT_CONNECTED, KIND_COUNT };
 struct scene {
 	int keeper, sandbox; /* the ends that send */
 	int passed[KIND_COUNT];
-	bool has_said; /* the sandbox has sent something */
+	bool has_said; /* whether the sandbox has sent anything */
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -93,7 +93,7 @@ static void say(struct scene *x, unsigned head, const uint8_t *data, size_t size
 
 	for (size_t i = 0; i < FDS(head); i++)
 		fds[i] = x->passed[KIND(head)];
-	/* The other end may have ended, or be full. */
+	/* This may fail: the other end may be closed, or its socket full. */
 	const ssize_t n = fd_pass_send(is_sandbox ? x->sandbox : x->keeper, data, size,
 				       fds, FDS(head));
 	x->has_said = x->has_said || (is_sandbox && n > 0);
@@ -159,7 +159,7 @@ static void talk(struct scene *x, struct hutch *h, const uint8_t *data, size_t s
 	(void)take_all(x, h);
 }
 
-/* A call that was made at once is answered, or ends with a reason. */
+/* The call that was made right after the take is answered, or ends with a reason. */
 static void end_call(struct hutch *h, int64_t call)
 {
 	struct hutch_error e;
@@ -187,7 +187,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	talk(&x, h, data, size);
 	close_scene(&x);
 	for (int turns = 0; take_all(&x, h) == 0; turns++)
-		claim(turns < 4); /* the keeper and the sandbox have ended */
+		claim(turns < 4); /* both sockets were closed above */
 	claim(hutch_ready(h, 0, &e) == -1);
 	check_words(&e);
 	end_call(h, call);

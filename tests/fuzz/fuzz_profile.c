@@ -1,4 +1,4 @@
-/* A seccomp profile is an arbitrary file.  It is refused with a sentence, or
+/* A seccomp profile is an arbitrary file.  It is refused with an error text, or
  * becomes a program that the kernel accepts. */
 #include <linux/filter.h>
 #include <linux/seccomp.h>

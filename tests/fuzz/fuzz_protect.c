@@ -20,9 +20,9 @@ static void capitals(char *text)
 			*text -= 'a' - 'A';
 }
 
-/* True for a pattern with a name at the top of the folder.  A pattern that
- * begins with "**", or may match anywhere, gives no folders above it; a name
- * that is not ASCII may fold to such a one. */
+/* Whether each folder above a match must be reported.  That is so if the pattern begins
+ * with "/", since it then has its place, but not with "/" and "**".  Patterns that are
+ * not ASCII are left out: when their case is folded, they may become such a pattern. */
 static bool says_what_leads(const char *pattern)
 {
 	const char *first = pattern + strspn(pattern, "/");
@@ -33,7 +33,7 @@ static bool says_what_leads(const char *pattern)
 	return first > pattern && strncmp(first, "**", 2) != 0;
 }
 
-/* True for a path with a name that file systems keep. */
+/* Whether the path has a letter, and so a name that every file system keeps. */
 static bool has_name(const char *path)
 {
 	return strcspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") <

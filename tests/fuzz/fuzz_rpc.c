@@ -41,7 +41,7 @@ static void must(int is_so)
 		abort();
 }
 
-/* Puts the registry's files of this sandbox into a separate folder. */
+/* Makes the sandbox's registry entry, with its files in a separate folder. */
 static void make_entry(struct scene *x)
 {
 	registry_init(&x->entry);
@@ -85,7 +85,7 @@ static void open_scene(struct scene *x)
 	instance_init(&s->instance, s->now_ms);
 	dispatcher_init(&s->dispatcher);
 	methods_init_jobs(s);
-	/* The supervisor's log is written, but stored nowhere. */
+	/* The supervisor formats entries of its log, which go to no file. */
 	s->supervisor_log = (struct supervisor_log){ .level = LOG_LEVEL_DEBUG,
 						     .entry = &x->entry,
 						     .secrets = &s->dispatcher.secrets,
@@ -144,7 +144,8 @@ static void check_line(const char *line, size_t len)
 		must(json_member(&root, "result", &b) && json_member(&root, "id", &b));
 }
 
-/* A client that used act.stream gets observations, which fuzz_action checks. */
+/* After act.stream a client gets observations instead of answers; fuzz_action checks
+ * those. */
 static void check_answers(struct buffer *in, bool is_stream)
 {
 	const char *end;
@@ -211,7 +212,8 @@ static void say(struct scene *x, const void *bytes, size_t len, unsigned count)
 		for (unsigned i = 0; i < count; i++)
 			memcpy(CMSG_DATA(c) + i * sizeof(int), &x->nothing, sizeof(int));
 	}
-	(void)sendmsg(x->client, &m, MSG_NOSIGNAL); /* it may have been closed */
+	/* Fails if the supervisor has closed the connection. */
+	(void)sendmsg(x->client, &m, MSG_NOSIGNAL);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

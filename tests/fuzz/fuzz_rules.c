@@ -43,7 +43,8 @@ static enum decision judge(const struct rules *r, const char *text)
 	return decision;
 }
 
-/* Returns whether more text can make a whole one of this, as of "a |". */
+/* Returns whether the text is an incomplete command such as "a |", which more text
+ * could complete. */
 static bool is_open(const char *text)
 {
 	struct bash_tree t;
@@ -58,7 +59,8 @@ static void check_judged(const struct rules *r, char *text)
 {
 	enum decision alone = judge(r, text);
 
-	/* A text that ends its line could end the surrounding text, too. */
+	/* Skips texts that could end the line, the quotes or the substitution into
+	 * which they are put below. */
 	if (strpbrk(text, "\"'`\\$#<\n(){}") || strlen(text) > 512 || is_open(text))
 		return;
 	char *list = text_format("true; %s\nfalse", text), *inner = text_format("echo \"$(%s)\"", text),

@@ -46,7 +46,7 @@ static void check_text(struct screen *s, unsigned wishes)
 		claim(t.bytes[i] >= ' ' || t.bytes[i] == '\n');
 	claim(t.len == 0 || (t.bytes[0] > ' ' && t.bytes[t.len - 1] > ' '));
 	free(t.bytes);
-	/* A second read right after the first has nothing new. */
+	/* A second read right after the first returns no text. */
 	t = screen_take(s, wishes);
 	claim(t.len == 0);
 }
@@ -61,7 +61,7 @@ static void check_answers(struct screen *s)
 	buffer_consume(b, buffer_len(b));
 }
 
-/* Feeds it in parts of a little work each. */
+/* Feeds the data to the screen in parts, each of which causes little work. */
 static void feed(struct screen *s, const uint8_t *data, size_t len)
 {
 	for (size_t used; len > 0; data += used, len -= used) {

@@ -50,7 +50,7 @@ static void check_entry(const struct tar_entry *entry)
 	     entry->size <= INT64_MAX && entry->mtime_ns < 1000000000);
 	must(strlen(entry->path) <= TAR_HEADER_MAX &&
 	     strlen(entry->link) <= TAR_HEADER_MAX);
-	/* hutch's headers can express times only as far back as this. */
+	/* The headers that hutch writes can have no earlier times than this. */
 	if (entry->type <= TAR_LINK && entry->mtime > INT64_MIN / 2)
 		check_again(entry);
 }

@@ -19,7 +19,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	if (key_is_signal(bytes, len) && len != 1)
 		abort();
-	/* Only arrows have several bytes, and always the same number. */
+	/* key_for_application() changes a byte in the middle of an arrow's sequence
+	 * at most. */
 	char first = bytes[0], last = len ? bytes[len - 1] : 0;
 	key_for_application(bytes, len);
 	if (len && (bytes[0] != first || bytes[len - 1] != last))

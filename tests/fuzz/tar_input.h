@@ -18,7 +18,7 @@
 #include "store/rm_tree.h"
 #include "tests/tar_sum.h"
 
-/* The limits of an unpack. */
+/* The limits on an unpacked tar. */
 #define ENTRIES_MAX 64
 #define BYTES_MAX   (1u << 20)
 
@@ -28,8 +28,8 @@ static void must(bool claim)
 		abort();
 }
 
-/* Makes a file of the input; a block that is marked as a header gets its
- * correct sum. */
+/* Writes the input to a file; a block that is marked as a header gets its correct
+ * checksum. */
 static int make_input(const uint8_t *data, size_t size)
 {
 	AUTO_FREE uint8_t *mine = mem_copy(data, size);

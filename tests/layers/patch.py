@@ -7,7 +7,7 @@ import pathlib
 import re
 import sys
 
-# A marker in C, and in JSON, which has no comments.
+# A marker as a comment in C, or as a member "comment" in JSON, which has no comments.
 MARKER = re.compile(r'(?:/\* |"comment": ")layer: (?P<name>[a-z0-9-]+)(?: \*/|",)')
 
 

@@ -23,7 +23,7 @@ if [ "$(id -u)" = 0 ]; then
 		env HOME="$(getent passwd hutch-test | cut -d: -f6)" USER=hutch-test LOGNAME=hutch-test)
 fi
 
-# copy_tree: copies the build, too, so that up-to-date objects are not built again.
+# copy_tree: copies the tree and also its build, so that up-to-date objects are not built again.
 copy_tree() {
 	(cd "$top" && git ls-files -z --cached --others --exclude-standard | tar -cf - --null -T -) |
 		tar -C "$place" -xf - && cp -a "$build" "$place/build"
@@ -49,8 +49,9 @@ test_of() {
 	esac 2>&1 </dev/null
 }
 
-# Without a layer a sandbox can outlive its test.  Its processes are found by
-# their executor: no process outside of this copy of the tree runs it.
+# end_what_is_left: kills the sandboxes that outlived their tests, as may happen where a
+# layer is left out.  They are found by their executor, which is the file in this copy
+# of the tree.
 end_what_is_left() {
 	local process
 	for process in /proc/[0-9]*; do

@@ -10,9 +10,10 @@
 #include "base/fd_pass.h"
 #include "tests/lib/trial.h"
 
-#define PEER 40 /* the number of the connection in the impostor */
+#define PEER 40 /* descriptor number of the connection in the program that plays hutch */
 
-/* True if signals are as a shell starts a program: none blocked, none ignored. */
+/* Whether signals are in the state in which a shell starts a program: none blocked,
+ * none ignored. */
 static bool is_fresh(void)
 {
 	struct sigaction now;
@@ -51,7 +52,8 @@ static struct hutch *begin_hostile(int *ret_peer)
 	check(len > 0);
 	self[len] = '\0';
 	check(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
-	check(dup2(ends[0], PEER) == PEER); /* a copy that is not close-on-exec */
+	/* dup2(2) makes a copy without close-on-exec. */
+	check(dup2(ends[0], PEER) == PEER);
 	works(&e, hutch_attach("hostile", &how, &h, &e) == 0);
 	close(ends[0]);
 	close(PEER);
@@ -209,7 +211,8 @@ static void bound_what_nobody_takes(void)
 	while (hutch_next(h, 0, &m, &e) == 1) {
 		missed += m->missed;
 		taken += m->type == HUTCH_OUTPUT;
-		if (m->type == HUTCH_OUTPUT) /* the latest messages are kept, in order */
+		/* The messages that are kept are the latest, in order. */
+		if (m->type == HUTCH_OUTPUT)
 			check((uint64_t)atoi(m->data) == missed + taken - 1);
 		hutch_message_free(m);
 	}
@@ -257,8 +260,7 @@ static void keep_time_though_there_is_always_more(void)
 	close(peer);
 }
 
-/* The program that is run in place of `hutch` prints something that hutch never
- * would. */
+/* The program that plays `hutch` prints lines that hutch never prints. */
 static void judge_what_the_program_says(void)
 {
 	static const struct {

@@ -9,7 +9,7 @@
 static int count_fds(void)
 {
 	DIR *dir = opendir("/proc/self/fd");
-	int count = -1; /* do not count the folder's own descriptor */
+	int count = -1; /* -1, since the folder's own descriptor does not count */
 
 	check(dir);
 	while (readdir(dir))
@@ -45,7 +45,8 @@ static sigset_t signals_now(void)
 	struct sigaction now;
 	sigset_t other;
 
-	memset(&other, 0, sizeof(other)); /* the kernel's type is shorter */
+	/* The kernel's sigset_t is shorter and leaves the rest as it was. */
+	memset(&other, 0, sizeof(other));
 	sigprocmask(SIG_SETMASK, NULL, &other);
 	for (int signo = 1; signo < 32; signo++)
 		if (sigaction(signo, NULL, &now) == 0 && now.sa_handler != SIG_DFL)

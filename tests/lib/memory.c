@@ -9,7 +9,7 @@
 
 #include "tests/lib/trial.h"
 
-static _Thread_local long fails_at; /* counts down; 0: none fails */
+static _Thread_local long fails_at; /* allocations until one fails; 0: none is to fail */
 static _Thread_local bool has_failed;
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -109,7 +109,8 @@ static bool try_all(long n)
 	again(hutch_wait(h, call, PATIENCE_MS, &m, &e) == 0);
 	check(hutch_json_integer(m->json, "process", &process));
 	hutch_message_free(m);
-	/* The end of a process whose start failed halfway may come, too. */
+	/* If an allocation failed halfway through a start, the end of that process
+	 * may be reported, too. */
 	while (code < 0) {
 		rc = hutch_next(h, PATIENCE_MS, &m, &e);
 		/* poll(2) reports that there is a message to be taken again. */

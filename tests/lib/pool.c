@@ -28,7 +28,7 @@ static void take_from_a_pool(void)
 			 NULL, &e) < 0);
 	check(e.kind == HUTCH_INVALID);
 	hutch_close(kept);
-	hutch_close(held); /* closing a sandbox that was not released ends it */
+	hutch_close(held); /* closes a sandbox that was not released, which ends it */
 	trial_end(trial_attach("kept"));
 
 	const struct hutch_how how = { .size = sizeof(how), .program = trial_program() };
@@ -56,12 +56,14 @@ static void take_without_a_program(void)
 
 	if (!goes_straight())
 		return;
-	for (int i = 0; i < 3; i++) { /* two of them have to be made first */
+	/* The pool has one ready and has to make the other two. */
+	for (int i = 0; i < 3; i++) {
 		works(&e, hutch_take("pond", &how, &h, &e) == 0);
 		hutch_message_free(trial_answer(h, hutch_info(h, HUTCH_WAIT, &e)));
 		hutch_close(h);
 	}
-	/* Closing is allowed while the call waits, before its result is read. */
+	/* The handle may be closed while hutch_take() still waits for the pool's
+	 * answer. */
 	works(&e, hutch_take("pond", &how, &h, &e) == 0);
 	check(hutch_fd(h, &e) >= 0);
 	hutch_close(h);
@@ -73,7 +75,7 @@ static void take_without_a_program(void)
 static void folder(char *path, size_t size, const char *below)
 {
 	snprintf(path, size, "%s/hutch%s", getenv("XDG_RUNTIME_DIR"), below);
-	(void)mkdir(path, 0700); /* the first ones may be there */
+	(void)mkdir(path, 0700); /* fails if the folder exists already */
 }
 
 /* Listens as the keeper of a pool named "mirage". */
@@ -132,7 +134,7 @@ static struct hutch *open_mirage(int listener, int *ret_keeper)
 #define NUL_BEHIND "{\"id\":1,\"result\":{}}\0hello\n"
 
 static const struct keeper {
-	const char *says; /* what the keeper sends before it closes */
+	const char *says; /* sent by the keeper before it closes the connection */
 	bool hands_over;
 	int kind;
 	const char *why;
@@ -189,7 +191,8 @@ static void hold_a_keeper_to_the_protocol(void)
 	remove_mirage(listener, &address);
 }
 
-/* Sends byte by byte, each of the first 1,000 with a descriptor to nowhere. */
+/* The keeper sends its answer byte by byte, each of the first 1,000 bytes with a
+ * descriptor beside it. */
 static void bound_what_a_keeper_says(void)
 {
 	struct sockaddr_un address;
@@ -213,8 +216,8 @@ static void bound_what_a_keeper_says(void)
 	remove_mirage(listener, &address);
 }
 
-/* If this process has no free descriptor number, the kernel drops the
- * descriptor of the sandbox. */
+/* This process has no free descriptor number, so the kernel drops the descriptor of
+ * the sandbox. */
 static void find_no_descriptor_for_a_sandbox(void)
 {
 	struct sockaddr_un address;
@@ -258,7 +261,8 @@ static bool take_without_memory(int listener, long n)
 	check(write(ends[0], GREETED, strlen(GREETED)) > 0);
 	trial_fail_memory(n);
 	bool is_ready = hutch_take("mirage", &how, &h, &e) == 0;
-	const int keeper = accept_one(listener); /* -1 if it failed early */
+	/* -1 if the take failed before it connected. */
+	const int keeper = accept_one(listener);
 	check(!is_ready || fd_pass_send(keeper, GREETED TAKEN, strlen(GREETED TAKEN),
 					&ends[1], 1) > 0);
 	is_ready = is_ready && hutch_ready(h, PATIENCE_MS, &e) == 0;

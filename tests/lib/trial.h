@@ -40,7 +40,7 @@
 /* Returns a handle of a sandbox: of a running one, or of a new one. */
 struct hutch *trial_attach(const char *name);
 struct hutch *trial_create(const char *name);
-/* Returns a handle of a sandbox taken from that pool. */
+/* Takes a sandbox from that pool, and returns its handle. */
 struct hutch *trial_take(const char *pool);
 /* Ends the sandbox, and closes the handle. */
 void trial_end(struct hutch *h);

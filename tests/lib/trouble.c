@@ -82,8 +82,8 @@ static void explain_errors(void)
 	      e.kind == HUTCH_INVALID);
 	check(!hutch_json_quote("\xe9") && !hutch_json_string("{\"a\":1}", "a"));
 
-	/* The first wait times out; the second, after the command may go on,
-	 * gets the answer. */
+	/* The first wait times out. Then the command is let go on, and the second
+	 * wait gets the answer. */
 	check(trial_sh(h, "mkfifo /tmp/go", NULL, 0) == 0);
 	const int64_t call =
 		hutch_call(h,
@@ -136,7 +136,8 @@ static void be_child(struct hutch *h, int done, int lasting)
 	check(trial_sh(own, "exit 4", NULL, 0) == 4);
 	hutch_close(own);
 	check(write(done, "", 1) == 1);
-	check(read(done, &byte, 1) == 0); /* the parent has seen its end */
+	/* Waits until the parent has checked the connections. */
+	check(read(done, &byte, 1) == 0);
 	_exit(0);
 }
 
@@ -171,8 +172,9 @@ static void refuse_a_child_of_fork(void)
 	close(ends[1]);
 	check(pthread_join(thread, NULL) == 0);
 	check(read(ends[0], &(char){ 0 }, 1) == 1);
-	/* The parent's connection has lost nothing.  Closing it must end the
-	 * connection: the child has no copy. */
+	/* The fork has taken nothing from the parent's connection.  Closing the
+	 * handle must also end the connection, since the child has no copy of its
+	 * descriptor. */
 	hutch_message_free(trial_answer(h, call));
 	struct hutch *other = trial_attach("box");
 	hutch_message_free(trial_answer(other, hutch_events(other, 0, HUTCH_WAIT, &e)));
@@ -234,8 +236,8 @@ static void *wait_twice(void *arg)
 	const struct twice *twice = arg;
 	struct hutch_error e;
 
-	/* The main thread may also wait for this call, for a millisecond at a
-	 * time. */
+	/* HUTCH_INVALID: the main thread is just waiting for this call, for a
+	 * millisecond at a time, and two threads may not wait for one call. */
 	while (hutch_wait(twice->h, twice->call, -1, NULL, &e) == -1 &&
 	       e.kind == HUTCH_INVALID)
 		;
@@ -282,7 +284,7 @@ static void end_every_call_when_the_supervisor_is_gone(void)
 	int64_t process = 0;
 	check(hutch_json_integer(m->json, "process", &process));
 	hutch_message_free(m);
-	/* A child that is forked here holds copies of the library's descriptors. */
+	/* The child that is forked below holds copies of the library's descriptors. */
 	int held[2], status;
 	check(pipe2(held, O_CLOEXEC) == 0);
 	const pid_t child = fork();
@@ -319,9 +321,9 @@ static void end_every_call_when_the_supervisor_is_gone(void)
 	trial_end(h);
 }
 
-/* While that supervisor is stopped, two handles of another sandbox are not
- * read: one is not greeted yet, the other is.  Its supervisor has answered both
- * in time, however late the answers are read. */
+/* The supervisor of the sandbox "box" is stopped.  Meanwhile two handles of the
+ * sandbox "barn" are not read, one before and one after its greeting.  Their
+ * supervisor answers in time, so both still work, however late the answers are read. */
 static void give_up_on_one_that_is_stuck(void)
 {
 	struct hutch *h = trial_create("box"), *well = trial_create("barn");
@@ -336,8 +338,8 @@ static void give_up_on_one_that_is_stuck(void)
 
 	check(kill(supervisor, SIGSTOP) == 0);
 	works(&e, hutch_attach("box", &how, &other, &e) == 0);
-	/* On a machine that was itself stopped meanwhile the handle may have
-	 * failed already. */
+	/* If the machine was suspended meanwhile, the handle may have failed
+	 * already. */
 	check(hutch_ready(other, 100, &e) == -1 &&
 	      (strstr(e.message, "not ready within 100 ms") ||
 	       strstr(e.message, "stopped or is stuck")));
@@ -385,8 +387,8 @@ static void share_children_with_the_host(void)
 	}
 }
 
-/* When the handle is closed, the sandbox may be starting, ready or ending:
- * hutch rm -f waits for the end in each case. */
+/* When the handle is closed, the sandbox may be starting, ready or ending.  In each
+ * case `hutch rm -f` waits until it has ended. */
 static void leave_nothing_when_closed_early(void)
 {
 	const char *const args[] = { "box", NULL };
@@ -398,7 +400,7 @@ static void leave_nothing_when_closed_early(void)
 		works(&e, hutch_create(args, &how, &h, &e) == 0);
 		check(hutch_info(h, NULL, &e) > 0);
 		for (int turns = 0; turns < 100 * i * i; turns++)
-			sched_yield(); /* the launch gets a different distance each time */
+			sched_yield(); /* the close comes later in each round */
 		if (i == 7)
 			works(&e, hutch_ready(h, PATIENCE_MS, &e) == 0);
 		hutch_close(h);

@@ -8,8 +8,8 @@
 
 #include "tests/lib/trial.h"
 
-/* Output before a time-out is delivered.  No bound holds for when a shell
- * writes, so the time-out is doubled until the shell has written. */
+/* Output that was written before a time-out is delivered.  A shell may take any time
+ * until it writes, so the time-out is doubled until some output came. */
 static void time_out(struct hutch *h)
 {
 	struct hutch_exec x = { .size = sizeof(x),
@@ -54,8 +54,8 @@ static void run_commands(void)
 	check(!strcmp(r.err, "told\n"));
 	hutch_result_done(&r);
 
-	/* The first command reads no input, and a process that it leaves behind
-	 * holds its pipes. */
+	/* This command gets no input, and leaves a process behind that holds its
+	 * pipes. */
 	x.argv = (const char *const[]){ "sh", "-c",
 					"sleep 1000 & printf %s \"$GREETING\"", NULL };
 	works(&e, hutch_run(h, &x, &input, &r, &e) == 0);
@@ -68,7 +68,7 @@ static void run_commands(void)
 	check(trial_sh(h, "head -c 40000000 /dev/zero | wc -c", said, sizeof(said)) == 0);
 	check(atoi(said) == 40000000);
 
-	/* None of the output came as a message. */
+	/* hutch_run() returned all output, so that none of it came as a message. */
 	struct hutch_message *m;
 	works(&e, hutch_next(h, 0, &m, &e) == 1 && m->type == HUTCH_READY);
 	hutch_message_free(m);
@@ -180,8 +180,8 @@ static void serve_an_event_loop(void)
 	trial_end(h);
 }
 
-/* A program that makes no request and only polls is told when the sandbox is
- * ready. */
+/* hutch_next() tells a program that makes no request, and only polls, that the
+ * sandbox is ready. */
 static void open_for_who_only_polls(void)
 {
 	struct hutch *box = trial_create("box"), *h;
@@ -273,7 +273,7 @@ static void do_actions(void)
 		const bool is_told = m->type == HUTCH_OUTPUT && m->stream == 0 &&
 				     m->data_len > 0;
 		hutch_message_free(m);
-		if (is_told && !was_told) /* go on after its first line */
+		if (is_told && !was_told) /* let the command go on after its first line */
 			check(trial_sh(h, "echo >/tmp/go", NULL, 0) == 0);
 		was_told |= is_told;
 	}
@@ -385,11 +385,10 @@ static void end_by_kill(struct hutch *h)
 	hutch_close(h);
 }
 
-/* library.bats has made `box` with a file in it, and the sandbox has ended. */
 static void read_what_the_supervisor_logs(void)
 {
 	check(setenv("HUTCH_LOG_LEVEL", "info", 1) ==
-	      0); /* so that something is logged */
+	      0); /* at this level the supervisor logs something */
 	struct hutch *h = trial_create("box");
 	const struct hutch_request logs = { .size = sizeof(logs),
 					    .method = "logs",
@@ -406,6 +405,7 @@ static void read_what_the_supervisor_logs(void)
 	trial_end(h);
 }
 
+/* library.bats has made the sandbox `box`, which has ended, with a file in it. */
 static void start_again(void)
 {
 	const char *const args[] = { "-e", "A=b", "box", NULL };
@@ -433,7 +433,7 @@ static void start_again(void)
 
 #define THREADS 6
 #define ROUNDS	20
-#define CALLS	300 /* short ones, so that a thread often reads another's answer */
+#define CALLS	300 /* short calls: a thread often reads another's answer */
 
 struct hand {
 	struct hutch *h;
@@ -467,7 +467,8 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Takes all messages; none of them may be an answer to one of the threads. */
+/* Takes all messages from the handle; none of them may be the answer to a call of
+ * the other threads. */
 static void *take(void *arg)
 {
 	const struct hand *hand = arg;
@@ -515,7 +516,7 @@ static void give_each_thread_its_answers(void)
 struct rivals {
 	struct hutch *h;
 	atomic_int taken;
-	atomic_bool is_over; /* ends after the next message */
+	atomic_bool is_over; /* the thread ends after the next message */
 	double cpu_s;	     /* processor time of the thread */
 };
 
@@ -569,9 +570,8 @@ static void wait_without_being_busy(void)
 		while (r.taken <= i)
 			(void)take_one(&r, 0);
 	}
-	/* No message comes while this thread is busy.  A waiting thread that
-	 * retried all the time would by then have used as much time as this
-	 * one. */
+	/* No message comes while this thread uses the processor for 0.4 s.  A
+	 * waiting thread that polled instead of sleeping would use as much time. */
 	for (const double until = used_cpu() + 0.4; used_cpu() < until;)
 		;
 	r.is_over = true;

@@ -17,7 +17,8 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = ("actions", "archive", "base", "cli", "executor", "include", "lib", "policy",
            "protocol", "rootfs-tools", "sandbox", "store", "supervisor")
 
-# FILE: functions.  A loop, or its one function that reads the clock.
+# FILE: functions that may read the clock: the turn of a loop, or the one function that
+# reads the clock for it.
 LOOPS = """
 base/await.c: await_ready
 executor/fileops/errand_grep.c: is_past
@@ -39,7 +40,8 @@ sandbox/cgroup/scope_main.c: wait_for
 store/ledger.c: ledger_lock
 """
 
-# Starts: of a loop, of a wait for an answer, or of an interval that is measured.
+# FILE: functions that may read the clock at a start: of a loop, of a wait for an
+# answer, or of an interval that is measured.
 STARTS = """
 executor/executor.c: executor_init
 rootfs-tools/registry/fetch.c: fetch_layers
@@ -55,8 +57,8 @@ sandbox/landlock/landlock_run.c: run run_all
 sandbox/launch/supervise.c: supervise_run
 """
 
-# Reads of the date: the date is written down, or a verb reads it once and hands
-# it down.
+# FILE: functions that may read the date: they write it down, or read it once for a
+# whole command of hutch and pass it on.
 STAMPS = """
 rootfs-tools/build/build.c: build_image
 rootfs-tools/ls.c: print
@@ -77,11 +79,12 @@ CLOCK = "base/clock.h: clock_ms clock_us"
 
 ADVICE = "take now as an argument, see base/clock.h"
 
-# A name without brackets after it may be called under another name.
+# The clock functions of hutch and libc match also without a bracket after the name:
+# such a function may be called through a pointer.
 READ = re.compile(r"\b(?:clock_(?:ms|us|gettime)|gettimeofday|timespec_get|ftime)\b|"
                   r"\b(?:SYS|__NR)_(?:clock_gettime|gettimeofday|time)\b|(?<![\w.>])times\s*\(|"
                   r"(?<![\w.>])time\s*\(\s*(?:NULL|0|&\s*[\w.>-]+)\s*\)")
-# Attributes stand before a bracket but are no function.
+# Removed before the search for a function's name: NAME would match `__attribute__`, too.
 ATTRIBUTE = re.compile(r"__attribute__\s*\(\(.*?\)\)")
 NAME = re.compile(r"(\w+)\s*\(")
 
@@ -113,7 +116,7 @@ def reads(text):
             function = "no function"
         elif re.match(r"[A-Za-z_]", line):
             head = line
-            # A prototype or type only names a clock function, and reads none.
+            # The name of a clock function in a prototype or a type does not read the clock.
             before, _, body = line.replace("=", "{").partition("{")
             name = NAME.search(ATTRIBUTE.sub("", before))
             for _ in READ.finditer(body):

@@ -14,7 +14,7 @@ sys.path.append(str(report.TOP / "tests/layers"))
 import patch  # noqa: E402
 
 TABLE = "tests/layers/layers.tsv"
-# Where the tests of a kind stand, and how the line of each begins.
+# Kind of test: the file that has it, and the text before its name in that file.
 TESTS = {"run": ("tests/run/{}.bats", '@test "'), "unit": ("tests/unit/test_{}.c", ""),
          "escape": ("tests/escape/expect.tsv", "")}
 

@@ -27,15 +27,15 @@ SHELL = (".bats", ".bash", ".sh")
 C = (".c", ".h")
 FOLDERS = ("tests", "sdk/python/tests")
 
-# Exempt: folders whose subject is a clock, and these lints, which have
-# samples.  The runner reports the time of each suite.
+# Exempt from all rules: folders that measure time, the lints, which contain bad
+# samples, and the runner, which reports each suite's time.
 EXEMPT = ("tests/bench/", "tests/clock/", "tests/fuzz/corpus/", "tests/lint/", "tests/patience.",
           "tests/runner.py")
-# Exempt from the rule of clocks: the first runs for a given time and writes it
-# beside what happened; the second has the date in what it signs; the third
-# reports how long a command was silent, and judges nothing.
+# Exempt from the rule about clocks: the endurance tests run for a given time and log
+# it, registries.py signs with the date, and silence.py reports how long a command was
+# silent.
 EXEMPT_CLOCKS = ("tests/endure/", "tests/run/registries.py", "tests/fresh/silence.py")
-# The one polling loop in each language, and the pace of random clients.
+# Exempt functions: the one polling loop in each language, and the pauses of the random clients.
 EXEMPT_FUNCTIONS = {"tests/run/helpers.bash": r"until_true\(\) \{",
                     "tests/vm/tap.sh": r"until_true\(\) \{",
                     "tests/endure/pace.py": r"async def (?:pause|is_so)\("}
@@ -63,7 +63,7 @@ NOTHING = re.compile(r"\bselect\.select\(\[\], *\[\], *\[\], *[^) ]|\bpoll\((?:N
                      r"\bppoll\((?:NULL|0), *0, *[^N) ]|\bthrd_sleep\(|"
                      r"\bp?select\(0, *NULL, *NULL, *NULL, *[^N) ]|"
                      r"\bselect[ (]+undef, *undef, *undef, *[^u ]")
-# Imports under another name, which CALL would miss.
+# Imports of sleep under another name, which CALL would not find.
 ALIAS = re.compile(r"^[ \t]*(?:from (?:time|asyncio) import [^#\n]*\b(?:sleep\b[ \t]+as\b|\*)|"
                    r"import (?:time|asyncio) as|from time import [^#\n]*\bsleep\b)", re.M)
 READ_T = re.compile(r"\bread\b(?:[ \t]+-\w+)*?[ \t]+-\w*t[ \t]*[\"']?"
@@ -126,8 +126,8 @@ def is_short_call(match):
     if name == "asyncio.sleep" and what == "0":
         return False
     if not re.fullmatch(NUMBER, what):
-        # Not a call: a function's own parameter in C, `unsigned
-        # sleep(unsigned)`, or a word of prose.
+        # The argument is no number.  It is harmless if this is no call: a parameter in
+        # a prototype of C, such as `unsigned sleep(unsigned)`, or a word in a comment.
         return "." in name or name.startswith("u") or what[:1] in "*&"
     return float(what.replace("_", "")) / (1e6 if name.startswith("u") else 1) < 100
 
@@ -141,8 +141,8 @@ def always(_):
     return True
 
 
-# Each rule: the files it holds for, the pattern, the condition under which a
-# match counts, and the message.
+# Each rule: the endings of the files that it applies to, the pattern, a function that
+# tells whether a match counts, and the message.
 RULES = [
     (ENDINGS, COMMAND, is_short_command, NAP),
     ((".py", ".c", ".h", ".bats", ".bash", ".sh", ".jsonl", ".json"), CALL, is_short_call, NAP),

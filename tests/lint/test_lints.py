@@ -12,7 +12,7 @@ import sleeps
 import words
 from layers import patch
 
-# Samples: a file's name and its content.  Those of each list break one rule.
+# Samples that the lint must refuse: a file's name and its content.
 NAPS = [
     ("tests/run/x.bats", "sleep 0.3"),
     ("tests/run/x.bats", "\t(/bin/sleep .5; echo) &"),
@@ -145,7 +145,7 @@ NEITHER = [
     ("tests/patience.py", "time.sleep(0.001)"),
 ]
 
-# Samples, each with the sentence of the check that must fail.
+# Bad samples of Python: the sample, and a part of the name of the check that must fail.
 PYTHON = {
     "def f(:\n    pass\n": "compiles",
     "import os\n": "imports",
@@ -163,7 +163,8 @@ CLEAN_BATS = ["python3 -c 'print(1)'\n", "python3 -c 'import a; a.b()'\n",
               "python3 x sh -c 'a; b'\n", "python3 - <<'END'\nprint(1)\nEND\n",
               "python3 here.py <<'END'\none\ntwo\nEND\n", "cat <<'END'\nimport a\nb\nEND\n"]
 
-# Two rooms, each with one source, and the sentence of the check that is red.
+# A Makefile with two rooms (folders of sources), each with one source; then changes of
+# these, with a part of the name of the check that must fail.
 MAKEFILE = "ROOMS := low high\nFILES_low := x\nUSES_low :=\nFILES_high := y\nUSES_high := \\\n  low\n"
 SOURCES = {"low/x.c": '#include "low/x.h"\n', "high/y.c": '#include "low/x.h"\n'}
 ROOMS = [
@@ -174,7 +175,8 @@ ROOMS = [
     (MAKEFILE, {**SOURCES, "other/z.c": ""}, "each source"),
     (MAKEFILE.replace("FILES_low := x", "FILES_low := x z"), SOURCES, "each source"),
 ]
-# One library, the source that has it, the page that says so, and the sentence that is red.
+# Sources that include a library's header, the page that names the including file, and a
+# part of the name of the check that must fail.
 HEADERS = "HEADERS := \\\n  a/b.h\n"
 LIBRARIES = [
     ({"x.c": "#include <a/b.h>\n", "y.c": "#include <a/b.h>\n"}, "`x.c` `y.c`", "each library"),
@@ -188,7 +190,7 @@ WORDS = [("x.c", "/* x -- What is here. */"), ("x.h", "/* A list.\n * Of these o
 PLAIN = [("x.c", 'say("/* What */");'), ("x.md", "```\nWhat is it\n```\n"), ("x.md", "What is this?\n"),
          ("x.md", "The user `nobody` runs it.\n"), ("x.py", "#!/bin/What\n")]
 
-# A row and a source, and the sentence of the check that is red.
+# A row of layers.tsv and a source, and a part of the name of the check that must fail.
 ROW, SOURCE = "x\tif (0)\tunit/y\n", "\tif (f()) /* layer: x */\n\t\treturn;\n"
 LAYERS = [
     ("", SOURCE, "each marker"), (ROW, "", "each marker"), (ROW, SOURCE * 2, "each marker"),
@@ -204,7 +206,7 @@ FITS = [(ROW, SOURCE), (ROW, "\t/* layer: x */\n\tif (f())\n"), ("x\t-\trun/y:a 
         ('x\t"b": {\troot:unit/y\n', '\t"comment": "layer: x",\n\t"a": {\n\t}\n'),
         ("# y\tz\nx\t-\tunit/y\n", "#define A \\\n\t(B | \\\n\t C | /* layer: x */ \\\n\t D)\n")]
 LAYER_TESTS = {"tests/unit/test_y.c": "int y;\n", "tests/run/y.bats": '# but a comment\n@test "a case"\n'}
-# A source, and what is left of it where "z" takes the place of the layer x.
+# A source, and the same after "z" has replaced the line of the layer "x".
 LEFT = [("\ta; /* layer: x */\n\tb;\n", "\tz\n\tb;\n"),
         ("\t/* layer: x */\n\ta;\n\tb; /* layer: y */\n", "\t/* layer: x */\n\tz\n\tb; /* layer: y */\n")]
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
-# hutch act: actions in, observations out (docs/actions.md).
+# Tests of hutch act, which reads actions and writes observations (docs/actions.md).
 
 load helpers
 
-# acts CODE [OPTION...]: see act.py.  Adds helpers that look at a running
-# command.  A soft time-out is one such look, and no test depends on how far the
-# command is by then.
+# acts CODE [OPTION...]: runs the Python CODE with a running hutch act, as act.py describes.  Adds
+# helpers that ask a running command for its output until it has printed enough, so that no test
+# depends on how fast the command runs.
 acts() {
 	"$here/act.py" "$HUTCH" '
 import sys
@@ -115,11 +115,12 @@ assert o.content == refusal + "(1) # first\n(2) touch /tmp/x\n(3) touch /tmp/y #
 assert run("ls /tmp/x /tmp/y").meta["exit_code"] != 0
 o = run("# where?\n# here:\npwd")
 assert (o.content, o.extras["command"]) == ("/workspace", "# where?\n# here:\npwd")
-# The id is checked before the session is.
+# The refusal for several commands comes before the check whether the session is busy.
 run("sleep 1000", timeout=0.1)
 assert run("ls\npwd").content == refusal + "(1) ls\n(2) pwd"
 assert run("C-c").meta["exit_code"] == 130
-# Text that bashlex cannot read is accepted, and bash runs all of it.
+# Text that the Python parser bashlex cannot read is not refused as several commands: bash runs
+# all of it.
 assert run("a=(1 2)\necho ${a[1]}\n[[ x == x ]]\necho $((1+2))").content == "2\n3"
 assert run("case x in\nx) echo a;;\nesac\necho b").content == "a\nb"
 run("cat", timeout=0.1)
@@ -177,7 +178,7 @@ assert shown(o, "a").content == "a"
 run("echo >/tmp/go", session="b")
 o = finished(run(""))
 assert o.content == "b" and o.meta["exit_code"] == 0
-# The first began before the events that end the second.
+# Action 900 has begun to wait before the command of session c lets it go on.
 send({"action":"run","id":900,"timeout":1000,"args":{"command":"read x </tmp/go; echo c","blocking":True}})
 assert "has no new output" in run("read x </tmp/never", session="b").meta["suffix"]
 send({"action":"run","id":901,"session":"c","args":{"command":"echo >/tmp/go"}})
@@ -393,7 +394,7 @@ if have("less"):
     assert finished(run("q", is_input=True)).meta["exit_code"] == 0'
 }
 
-# LINES random lines, sent twice.
+# The test sends LINES random lines, twice.
 @test "random lines, half of them malformed, neither stop it nor grow it" {
 	needs_static
 	acts '
@@ -415,13 +416,13 @@ def random_line(i):
         return bytes(text).replace(b"\n", b" ") + b"\n"
     return json.dumps(line).encode() + b"\n"
 def memory():
-    # Counts dirty pages only: clean ones become private when the last other
-    # process that maps the program ends.
+    # Counts dirty pages only: a clean page becomes private, and would be counted, when the last
+    # other process that maps the program ends.
     pids = [act.pid] + [int(p) for p in open("/proc/%d/task/%d/children" % (act.pid, act.pid)).read().split()]
     return sum(int(l.split()[1]) for p in pids for l in open("/proc/%d/smaps_rollup" % p) if l.startswith("Private_Dirty"))
 def play(count):
-    # At most 32 actions wait in each round, so that buffers reach their size in
-    # the first.
+    # At most 32 actions wait in each round, so that buffers have their full size after the first
+    # round.
     for first in range(0, count, 32):
         send(b"".join(random_line(i) for i in range(first, first + 32)))
         for _ in range(32):
@@ -433,7 +434,8 @@ play(count)
 grown = memory() - before
 a.id = 1000000
 assert grown < 128, "grown by %d KiB" % grown
-# One of the random lines may have started an editor.
+# The check uses a new session, since one of the random lines may have started an editor in the
+# old ones.
 assert run("echo alive", session="fresh").content == "alive"
 assert end() == (0, [])'
 }
@@ -550,7 +552,7 @@ assert run("id -u; id -g").content == "5\n7"
 assert write("made", "x").observation == write("/tmp/d/f", "y").observation == "write"
 assert read("/tmp/d/f").content.strip() == "y"
 assert run("stat -c %u:%g made d d/f").content == "5:7\n5:7\n5:7"
-# The working directory is the agent\x27s.
+# The working directory belongs to the user agent, so user 5 may not write there.
 assert "Permission denied" in write("/workspace/f", "z").content
 assert write("/etc/x", "z").observation == "error"
 assert run("chown 8 made").meta["exit_code"] == 1' --idmap ranges -u 5:7
@@ -564,7 +566,7 @@ assert edit("create", "/tmp/f", file_text="x\n").content.startswith("File create
 run("chmod 640 /tmp/f")
 assert "has been edited" in edit("str_replace", "/tmp/f", old_str="x", new_str="y").content
 assert run("stat -c %u:%g:%a /tmp/f; cat /tmp/f").content == "5:7:640\ny"
-# The working directory is the agent\x27s.
+# The working directory belongs to the user agent.
 assert "[Errno 13] Permission denied" in edit("create", "/workspace/f", file_text="x").content' --idmap ranges -u 5:7
 }
 

@@ -37,7 +37,8 @@ def file_actions(folder):
             "/etc/passwd is read-only (--image host)")
     refused(11, "/etc/shadow", "--image host", "-v /etc/shadow:/etc/shadow:ro", None)
     refused(13, "/r/sub", read_only, None, f"/r/sub is read-only ({read_only})")
-    # A user must not paste a command that the inside has made up.
+    # The refusal must suggest no command: a user could paste one in which the inside has chosen
+    # the words.
     assert by[16]["hutch"]["refused"][0]["remedy"] is None, by[16]
     for number in 12, 14, 15:
         assert by[number]["hutch"]["refused"] == [], by[number]

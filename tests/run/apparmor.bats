@@ -4,18 +4,18 @@
 
 load helpers
 
-# profile_for ARG...: runs install.sh of the profile.
+# profile_for ARG...: runs install.sh, which installs the profile.
 profile_for() {
 	catch "$top/packaging/apparmor/install.sh" "$@"
 }
 
-# knows VERSION: makes a host whose AppArmor has the rules of that version.
+# knows VERSION: makes the folder of a host whose AppArmor has the rules of that version.
 knows() {
 	mkdir -p "host/etc/apparmor.d/abi"
 	touch "host/etc/apparmor.d/abi/$1"
 }
 
-# parses FILE: AppArmor compiles it; nothing is loaded or kept.
+# parses FILE: checks that AppArmor can compile the profile in FILE; nothing is loaded or kept.
 parses() {
 	catch apparmor_parser --skip-kernel-load --skip-cache --skip-read-cache --quiet "$1"
 	[ "$status" -eq 0 ]
@@ -79,7 +79,7 @@ parses() {
 		parses host/etc/apparmor.d/hutch
 		return
 	fi
-	# This AppArmor is older: it accepts the part with the rules it knows,
+	# This host's AppArmor is older: it accepts the part of the profile whose rules it knows,
 	# but not the whole profile.
 	never parses host/etc/apparmor.d/hutch
 	sed -e s,abi/4.0,abi/3.0, -e '/^  userns,$/d' host/etc/apparmor.d/hutch >old

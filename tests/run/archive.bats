@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Tars of hutch, compared with those of other programs.  The program `archive`
-# packs and unpacks as hutch cp does, but without a sandbox.
+# Compares the tars of hutch with those of other programs.  The program `archive` packs and
+# unpacks as hutch cp does, but without a sandbox.
 
 load helpers
 
@@ -35,8 +35,8 @@ teardown() {
 	end
 }
 
-# looks TREE FORMAT: prints everything that a tar keeps; FORMAT gives times in
-# seconds or, with %T@, as they are.
+# looks TREE FORMAT: prints, for each file of TREE, everything that a tar keeps; FORMAT is the
+# find(1) format for times: %Ts for whole seconds, %T@ for nanoseconds too.
 looks() {
 	(cd "$1" && find . -mindepth 1 -printf "%P %y %m ${2:-%T@} %n %l\n" |
 		LC_ALL=C sed -E "${3:-}" | LC_ALL=C sort)
@@ -45,7 +45,7 @@ same() {
 	diff -r --no-dereference tree "$1"
 	diff <(looks tree "${2:-%T@}" "${3:-}") <(looks "$1" "${2:-%T@}" "${3:-}")
 }
-# For programs that keep whole seconds only.
+# This sed script cuts times to whole seconds, for programs that keep no more.
 seconds='s/(^.* [fdl] [0-7]+ -?[0-9]+)\.[0-9]+/\1/'
 
 has() {
@@ -67,7 +67,7 @@ has() {
 	has tar
 	"$A" pack tree tree >tree.tar
 	tar -df tree.tar
-	# The comparison must notice a changed file.
+	# tar -d must also notice a changed file, or the check above shows nothing.
 	echo other >tree/file
 	never tar -df tree.tar
 }
@@ -112,7 +112,7 @@ has() {
 	has python3
 	"$A" pack tree tree >tree.tar
 	"$here/archive.py" unpack
-	# This program sets no times of links.
+	# Python does not set the times of symbolic links.
 	same out/tree %Ts 's/^(.* l 777) [0-9]+/\1/'
 }
 
@@ -140,11 +140,11 @@ has() {
 
 @test "a tree that hutch packs is the same when busybox unpacks it, and the other way round" {
 	has busybox
-	# This program knows no times before 1970, and none in far years.
+	# busybox tar does not store times before 1970, or times in the far future.
 	touch -d @5 tree/folder/nothing tree/folder/large
 	"$A" pack tree tree | busybox tar -C out -xpf -
-	# This program sets no times of links, and sets those of folders before
-	# it fills them.
+	# busybox tar does not set the times of symbolic links, and sets the times of folders
+	# before it fills them.
 	same out/tree %Ts 's/^(.* (l|d) [0-7]+) [0-9]+/\1/'
 	chmod 700 out/tree/shut
 	rm -rf out/tree
@@ -160,8 +160,8 @@ has() {
 	(($(stat -c %b out/disk) < 10000))
 }
 
-# The size needs more digits than a header has; reading the beginning of the tar
-# is enough.
+# The size of 9 GiB needs more digits than the header of a tar has.  To see it, reading the
+# beginning of the tar is enough.
 @test "a file of 9 GiB says its size to GNU tar, and GNU tar's to us" {
 	has tar
 	local form

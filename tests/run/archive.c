@@ -4,8 +4,8 @@
  *	archive pack [-L] AS PATH [AS PATH]...	a tar to stdout
  *	archive unpack [-n NAME] [-b BYTES] [-e ENTRIES] [-o] DIR	from stdin
  *
- * Entries that are left out are listed on stderr as "left out: NAME: WHY"; -o
- * keeps the owners. */
+ * Files that cannot be packed or unpacked are listed on stderr as "left out: NAME:
+ * WHY"; -o keeps the owners. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Does the operation that hutch why was asked about, to compare the result.
+/* ask -- tries the operation that hutch why was asked about, so that a test can
+ * compare the result with the answer.
  *
  *	ask < QUESTIONS
  *
@@ -29,7 +30,7 @@
 
 #include "tests/patience.h"
 
-/* Closes it.  Returns 0 or an errno. */
+/* Closes `fd`.  Returns 0, or the errno of the open(2) that failed. */
 static int close_it(int fd)
 {
 	if (fd < 0)
@@ -75,14 +76,14 @@ static int write_it(const char *path)
 	int fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | (is_there ? 0 : O_CREAT),
 		      0600);
 	if (fd < 0 && errno == ENXIO && is_there && S_ISFIFO(st.st_mode))
-		return 0; /* the FIFO has no reader */
+		return 0; /* ENXIO: writing is permitted, but the FIFO has no reader */
 	char name[PATH_MAX];
 	if (fd >= 0 && !is_there && realpath(path, name))
 		(void)unlink(name);
 	return close_it(fd);
 }
 
-/* Starts the program under trace, so that it stops before its first instruction. */
+/* Starts the program under ptrace(2), so that it stops before its first instruction. */
 static int exec_it(const char *path)
 {
 	int told[2], error = 0, status;
@@ -109,7 +110,8 @@ static int exec_it(const char *path)
 	return error;
 }
 
-/* As execvp(3), but a file that is no program is not given to a shell. */
+/* Executes a program like execvp(3), but does not pass a file that is no program to a
+ * shell. */
 static int exec_name(const char *name)
 {
 	char path[PATH_MAX];
@@ -137,8 +139,8 @@ static int connect_unix(const char *path)
 	socklen_t len =
 		(socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path));
 
-	/* The kernel gives the same error for any other file as for a socket
-	 * without a listener. */
+	/* connect(2) fails with ECONNREFUSED for a file that is no socket as well as
+	 * for a socket without a listener, so the file's type is checked first. */
 	if (stat(path, &st) == 0 && !S_ISSOCK(st.st_mode))
 		return ENOTSOCK;
 	int s = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
@@ -151,11 +153,12 @@ static int connect_unix(const char *path)
 		len++;
 	int error = connect(s, (struct sockaddr *)&to, len) < 0 ? errno : 0;
 	(void)close(s);
-	/* A reachable socket without a listener counts as reached. */
+	/* A socket without a listener counts as reached: the kernel has permitted the
+	 * access. */
 	return error == ECONNREFUSED && *path != '@' ? 0 : error;
 }
 
-/* Connects to addresses only, not to names. */
+/* Connects to a numeric address; names are not resolved. */
 static int connect_it(const char *where)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET };
@@ -177,7 +180,7 @@ static int connect_it(const char *where)
 	return error == ECONNREFUSED || error == EINPROGRESS ? 0 : error;
 }
 
-/* Makes the call in a separate process, which may be harmed by it. */
+/* Makes the system call in a separate process, since the call may harm the process. */
 static int call_it(char *words)
 {
 	unsigned long n[7] = { 0 };
@@ -201,7 +204,7 @@ static int call_it(char *words)
 	}
 	(void)close(told[1]);
 	if (read(told[0], &error, sizeof(error)) != sizeof(error))
-		error = ECHILD; /* the child did not return */
+		error = ECHILD; /* the child sent no result: the call has ended it */
 	(void)close(told[0]);
 	(void)waitpid(pid, NULL, 0);
 	return error;

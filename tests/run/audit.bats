@@ -14,31 +14,32 @@ teardown() {
 	end
 }
 
-# whole [N]: the log verifies, and has N entries.
+# whole [N]: checks that the log is intact and has N entries.
 whole() {
 	hutch audit verify
 	[[ $status == 0 && -z $stderr && $output == "whole: ${1:-}"* ]]
 }
 
-# broken PATTERN: the log does not verify, and the message names the place.
+# broken PATTERN: checks that hutch finds the log changed, and that its message matches PATTERN,
+# which names the place.
 broken() {
 	hutch audit verify "${@:2}"
 	[[ $status == 1 && -z $output ]] && one_sentence "broken: $1"
 }
 
-# events: prints the kinds of the entries, in order.
+# events: stores the kinds of the log entries, in order, in $output.
 events() {
 	hutch audit show --json
 	[[ $status == 0 && -z $stderr ]]
 	output=$(grep -oE '"event":"[a-z]+"' <<<"$output" | cut -d'"' -f4 | xargs)
 }
 
-# entry EVENT KEY...: prints values of the first such entry, as JSON.
+# entry EVENT KEY...: prints the values of these keys in the first entry of kind EVENT, as JSON.
 entry() {
 	"$HUTCH" audit show --json | "$here/audit.py" entry "$@"
 }
 
-# edit COMMAND: runs sed on the log, in the same file.
+# edit COMMAND: changes the log with a sed COMMAND; the inode stays the same.
 edit() {
 	sed "$1" "$log" >copy
 	cat copy >"$log"
@@ -50,7 +51,8 @@ three_runs() {
 	done
 }
 
-# recorded OPTION...: runs the actions on stdin, by act.py, to their end.
+# recorded OPTION...: runs the actions on stdin with act.py and an audit log, until hutch act
+# ends.
 recorded() {
 	acts "$(cat)"$'\nend()' --audit on "$@"
 }
@@ -279,7 +281,7 @@ recorded() {
 
 # --- what cannot be put on record is not done --------------------------------------------
 
-# full COMMAND...: runs it with files limited to 4 KiB.
+# full COMMAND...: runs COMMAND with a limit of 4 KiB on the size of files (ulimit -f).
 full() {
 	(ulimit -f 4; "$@")
 }
@@ -314,7 +316,7 @@ full() {
 }
 
 @test "a result of an action that could not be written is counted by the next entry" {
-	# The user that root becomes in hutch must be able to set the limit.
+	# As root, hutch changes into the user $who, so prlimit runs as that user, too.
 	export AS=''
 	! is_root || AS="setpriv --reuid $who --regid $who --clear-groups"
 	recorded <<-'EOF'
@@ -323,7 +325,8 @@ full() {
 		    assert os.system(f"{os.environ['AS']} prlimit --pid {act.pid} --fsize={size}:") == 0
 		run("true " + 900 * "x")
 		lines = open(log).read().splitlines()
-		# The action has room in the log once more, but its result has not.
+		# With this limit the entry about the action still fits into the log, but not the
+		# entry about its result.
 		limit(os.stat(log).st_size + len(lines[-2]) + 50)
 		assert run("true " + 900 * "x").meta["exit_code"] == 0
 		limit("unlimited")
@@ -426,7 +429,7 @@ full() {
 	broken 'log.1:6: it is no entry'
 }
 
-# ROUNDS launches, each killed at another step of writing the log.
+# Makes ROUNDS launches, each of which is killed at another step of writing the log.
 @test "launches that are killed leave a log that is whole" {
 	local i
 	for ((i = 0; i < ${ROUNDS:-12}; i++)); do
@@ -470,8 +473,8 @@ nearly_full() {
 	[ "$(stat -c %a long/log.2)" = 600 ]
 	hutch audit verify ./long
 	[[ $status == 0 && $output == "whole: "* ]]
-	# The owner may move the first file elsewhere if the hash of its last
-	# line is kept.
+	# The owner of the log may move its first file elsewhere: verify accepts the rest if it is
+	# given the hash of that file's last line (--anchor).
 	last=$(tail -n 1 long/log.1 | sha256sum | cut -d' ' -f1)
 	mv long/log.1 .
 	broken 'log.2:1: the log begins with entry' ./long

@@ -1,9 +1,10 @@
 #!/usr/bin/env bats
-# Rules see what bash does: texts from bash's grammar, and bash itself (docs/bash-subset.md).
+# Tests that the parser behind rules sees the commands that bash runs: texts that are generated
+# from bash's grammar are parsed, and run by bash itself (docs/bash-subset.md).
 
 load helpers
 
-# texts COUNT: prints texts that are made from bash's grammar.
+# texts COUNT: prints COUNT random texts that are generated from the grammar of bash.
 texts() {
 	local seed=${SEED:-1}
 	echo "# SEED=$seed" >&2

@@ -28,7 +28,8 @@ import tempfile
 LOG = 198
 PROGRAMS = 40
 PLACES = "arguments expansions assignments redirections compounds builtins tricks".split()
-# Bash ends of itself; a text that loops is ended after this many seconds of its processor.
+# Processor seconds after which bash is ended, since a text may loop; bash ends by itself
+# otherwise.
 CPU = 1
 HERE = pathlib.Path(__file__).resolve().parent
 SECONDS_OF_A_TEXT = 5
@@ -185,7 +186,8 @@ def found(tool, texts):
     return all_found
 
 
-# In dash, a program that is not there shows only by its absence.
+# bash reports a command that does not exist by command_not_found_handle; dash has no such hook,
+# so there such a command is only missing in the log.
 PRELUDES = {"dash": 'eval "$TEXT"', "bash": """
 command_not_found_handle() { builtin printf '%s\\0' "$1" >&198; builtin return $((RANDOM % 2)); }
 shopt -s expand_aliases
@@ -264,7 +266,8 @@ def run(hutch, tool, library, shell):
             print(f"--- hidden: {hidden}; found: {names}\n{text}")
     print(f"{len(texts)} texts, {len(texts) - len(known)} asked about, the others run: {programs} programs executed, "
           f"{wrong} texts hide one")
-    # Texts that run nothing, or are all asked about, would show nothing.
+    # If no text ran a program, or the user was asked about all texts, the test would prove
+    # nothing.
     assert not wrong and programs > len(known) / 2 and len(known) > (0.05 if shell == "dash" else 0.1) * len(texts)
 
 
@@ -273,7 +276,8 @@ def run(hutch, tool, library, shell):
 
 def trees(tool, texts):
     out = subprocess.run([tool, "tree"], input=in_pieces(texts), stdout=subprocess.PIPE, check=True).stdout
-    # A ";" at the end of a list is a newline where bash prints it.
+    # bash prints a newline where a list ends with ";", so such a ";" is removed before the
+    # comparison.
     return [tree.replace("; }", "}") for tree in out.decode(errors="surrogateescape").split("\0")[:-1]]
 
 
@@ -284,8 +288,9 @@ def printed(text):
     return None if bash.returncode or bash.stderr else bash.stdout.decode(errors="surrogateescape")
 
 
-# bash prints these in another form: as "2>&1 |", with `in "$@"`, [[ -n a ]], { ( ) }, COPROC and other
-# blanks; and it prints here-documents in the head of a loop wrongly.
+# Texts with these words are not compared, since bash prints them in another form: as "2>&1 |",
+# with `in "$@"`, [[ -n a ]], { ( ) }, COPROC and other blanks; and it prints here-documents in
+# the head of a loop wrongly.
 REPRINTED = ["|&", "for i do", "f() if", "[[ a ]]", "f() (", "coproc ", "'a[",
              "<<E", "<<-", "<< ", "<<\\", "<<'", '<<"']
 

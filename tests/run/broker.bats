@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
-# The broker, which makes names for the inside (--protect-missing), must give it
-# nothing that it does not have, and nothing that the kernel would not have
-# given.  TRIES is the number of attempts in some tests.
+# Tests of the broker, a process that creates files for processes inside a sandbox
+# (--protect-missing).  The broker must give them no file that the sandbox does not have, and none
+# that the kernel would have refused to them.  TRIES is the number of attempts in some tests.
 
 load helpers
 
@@ -24,7 +24,8 @@ teardown() {
 
 @test "Ctrl-C on the terminal reaches the inside, and does not end the broker" {
 	printf '%s\n' 'expect ready' 'send \x03' 'expect kept 1' 'exit 7' >steps
-	# A shell can lose a trap just before its wait; sigsuspend(2) loses none.
+	# This uses sigsuspend(2) in perl, since a shell can lose a signal that arrives just
+	# before its wait.
 	"$here/terminal.py" steps "$HUTCH" run "${guarded[@]}" -- perl -MPOSIX -e '
 		sigprocmask(SIG_BLOCK, POSIX::SigSet->new(SIGINT));
 		$SIG{INT} = sub { system("echo 1 >made; echo kept \$(cat made)"); exit 7 };
@@ -51,7 +52,7 @@ teardown() {
 @test "files of /proc read the same with O_CREAT as without, and process numbers are the sandbox's" {
 	inside "${guarded[@]}" -i -- python3 -SE - proc <"$here/broker.py"
 	[[ $status == 0 && $output == 'True True' ]]
-	# stdin is the null device of the host.
+	# stdin of the sandbox is the host's /dev/null, which must be opened again.
 	inside "${guarded[@]}" -- sh -c ': >/dev/stdin && : >>/proc/self/fd/0 && echo opened'
 	[[ $status == 0 && $output == opened ]]
 }
@@ -61,7 +62,7 @@ teardown() {
 		for i in 1 2 3 4; do (for j in {1..200}; do echo 7 >/proc/self/oom_score_adj || exit 1; done) & pids+=($!); done
 		for pid in "${pids[@]}"; do wait "$pid" || exit 1; done
 		seen=$(ls /proc); grep -c "^[0-9]" <<<"$seen"'
-	# The shell and ls, which has ended when grep begins.
+	# Two processes are seen in /proc: the shell, and ls, which has ended when grep begins.
 	[[ $status == 0 && $output == 2 ]]
 }
 

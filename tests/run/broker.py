@@ -34,10 +34,11 @@ def files_of_proc():
     yield from ("/dev/null", "/proc/self/fd/8", "/proc/self/fd/9")
 
 
-# These files count open files, including those of a process that opens for
-# another one.
+# The kernel's counts of open files in these files also change when the broker opens a file, so
+# their text may differ.
 COUNTS = {f"/proc/sys/fs/{name}" for name in ("file-nr", "inode-nr", "inode-state", "dentry-state")}
-# Other programs change the kernel's counts, even during one read.
+# How often a comparison is repeated, since other programs change the kernel's counts, even during
+# one read.
 TRIES = 20
 
 

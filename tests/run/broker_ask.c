@@ -1,17 +1,19 @@
-/* broker_ask: opens files with O_CREAT, which the broker does for it, and
- * checks the result (tests/run/broker.bats).
+/* broker_ask: opens files with O_CREAT, which the broker does on behalf of this
+ * process, and checks the result (tests/run/broker.bats).
  *
- *	broker_ask terminal N	whether what a link of /proc leads to can be changed behind the
- *				look, in N tries, so that a terminal comes out that is not the
- *				caller's
- *	broker_ask left N	whether what is closed is still open somewhere, N times in turn:
- *				a lock that is held, a program that is busy
- *	broker_ask read PATH	what is in a file
- *	broker_ask flags	what is asked for beside O_CREAT
- *	broker_ask thread	whether a thread with descriptors of its own, whose first one has
- *				ended, makes a file in the folder that it means
+ *	broker_ask terminal N	changes the target of a link in /proc while the broker
+ *				looks at it, in N tries, and checks that only the
+ *				caller's own terminal can be opened
+ *	broker_ask left N	checks N times that no file that was closed is still
+ *				held open: one with a lock, and a program to execute
+ *	broker_ask read PATH	prints the content of a file
+ *	broker_ask flags	checks that the flags beside O_CREAT have their effect
+ *	broker_ask thread	checks that a thread with descriptors of its own, whose
+ *				main thread has ended, makes a file in the folder that
+ *				it names
  *
- * Prints the result, and exits with 0 if it is the same as the kernel's own. */
+ * Prints the result, and exits with 0 if the result is the same as without the
+ * broker. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -38,7 +40,8 @@ static int said(const char *what, int count)
 
 static atomic_bool is_over;
 
-/* Changes between /dev/null and /dev/tty; opening either must not open the other. */
+/* Switches descriptor PLACE between /dev/null and /dev/tty all the time; opening one
+ * of them through the link must not open the other. */
 static void *change(void *ends)
 {
 	const int *fds = ends;

@@ -1,12 +1,12 @@
-# busybox.bash -- makes a store for the test with a small image in it, bb:1.
+# busybox.bash -- makes an image store for the test, with a small image bb:1 in it.
 
-# When root runs hutch, its images are those of the user that the sandbox stands for.
+# When root runs hutch, it uses the image store of the user that the sandbox stands for.
 own_store() {
 	export XDG_DATA_HOME=$T/home/data
 	room home/data
 }
 
-# Makes the image: busybox, two users, and a /lib that is a link.
+# Makes the image bb:1: busybox, two users, and a /lib that is a symbolic link.
 busybox_image() {
 	local tool
 	command -v busybox >/dev/null || skip "this host has no busybox"

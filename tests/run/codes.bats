@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Exit codes, and signals that hutch is sent.
+# Tests of exit codes, and of signals that are sent to hutch.
 
 load helpers
 
@@ -11,8 +11,7 @@ teardown() {
 	end
 }
 
-# While bash runs `wait`, it can lose a signal that comes just before that,
-# until its child ends.
+# This perl script catches signals, since bash can lose a signal that comes just before its wait.
 catches='use POSIX; $| = 1;
 	my ($name, $word, $end) = @ARGV;
 	my $all = POSIX::SigSet->new;
@@ -22,15 +21,15 @@ catches='use POSIX; $| = 1;
 	print "ready\n";
 	sigsuspend(POSIX::SigSet->new) while 1'
 
-# starts_to_catch SIGNAL WORD [CODE [ARG...]]: starts a command that prints WORD
-# at each of these signals, and ends with CODE at the first.
+# starts_to_catch SIGNAL WORD [CODE [ARG...]]: starts a command that prints WORD at each SIGNAL
+# and, if CODE is given, then exits with CODE.
 starts_to_catch() {
 	start perl -e "$catches" "$@"
 	said ready
 }
 
-# PTRACE_TRACEME makes pid 1 the tracer of a command; its stops must not count
-# as ends.
+# A command that calls PTRACE_TRACEME makes pid 1, its parent, its tracer; pid 1 must not take the
+# stops of the command for its end.
 @test "a command that asks to be traced has its signals, its program and its exit code" {
 	traceme='use POSIX; syscall((uname)[4] eq "x86_64" ? 101 : 117, 0, 0, 0, 0) == 0 or exit 99;'
 	inside perl -e "$traceme"' $| = 1; $SIG{USR1} = sub { print "usr\n" }; kill "USR1", $$; exit 3'

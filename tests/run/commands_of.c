@@ -54,7 +54,7 @@ int main(int argc, char **argv)
 		return 2;
 	while ((len = getdelim(&text, &room, 0, stdin)) > 0) {
 		if (text[len - 1])
-			return 2; /* no 0 byte is behind the last text */
+			return 2; /* the last text does not end with a 0 byte */
 		if (!strcmp(argv[1], "names"))
 			put_names(text, (size_t)len - 1);
 		else

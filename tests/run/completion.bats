@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The words that bash offers after `hutch`.
+# Tests of the words that the completion for bash offers after hutch.
 
 load helpers
 
@@ -13,8 +13,8 @@ setup() {
 	touch source/file profile.json
 }
 
-# complete_words WORD...: prints the words offered for the last one.  As in
-# readline, ":" and "=" are separate words.
+# complete_words WORD...: prints the words that are offered for the last WORD. As readline does,
+# it splits each WORD at ":" and "=".
 complete_words() {
 	COMP_WORDS=() COMPREPLY=()
 	local word part

@@ -13,12 +13,14 @@ teardown() {
 	end
 }
 
-# controls CODE [OPTION...]: see confined.py.
+# controls CODE [OPTION...]: runs the Python CODE as a client of a supervisor, as confined.py
+# describes.
 controls() {
 	timeout "$PATIENCE" "$here/confined.py" "$HUTCH" "$@"
 }
 
-# Asks for everything that a client can ask for, then runs END.
+# work: prints Python code that makes every request of the control protocol; a test appends code
+# of its own.
 work() {
 	echo '
 assert wait(start("sh", "-c", "exit 3")) == 3
@@ -48,7 +50,8 @@ assert {status("Cap" + s) for s in ("Inh", "Prm", "Eff", "Amb")} == {"0" * 16}'
 	controls 'assert info["confined"] in ("landlock+seccomp", "seccomp"), info'
 }
 
-# To measure memory it looks at the processes inside, which a Landlock domain may not.
+# Without a cgroup the supervisor measures memory in the /proc of processes inside, which a
+# Landlock domain does not permit.
 @test "where it has to watch the memory inside itself, that is without Landlock" {
 	controls 'assert info["confined"] == "seccomp", info
 assert wait(start("true")) == 0' --memory 512m --best-effort
@@ -59,8 +62,9 @@ assert wait(start("true")) == 0' --memory 512m --best-effort
 import collections, re
 paths = [os.readlink(f"/proc/{supervisor}/fd/{fd}") for fd in os.listdir(f"/proc/{supervisor}/fd")]
 kinds = collections.Counter(re.sub(r"(socket|pipe):.*", r"\1", path) for path in paths)
-# the listener, the channel, this client; the janitor; the folder, its lock, its
-# logs; the listener for refused calls
+# The sockets are the listener, the channel to the executor, and this client; the pidfd is for the
+# janitor; the rest are the folder of the state, its lock, its logs, and the listener for refused
+# system calls.
 assert kinds == {"/dev/null": 3, "socket": 3, "pipe": 1, "anon_inode:[signalfd]": 1,
                  "anon_inode:[pidfd]": 1, "anon_inode:seccomp notify": 1, state: 1, state + "/box": 2, state + "/box/lock": 1,
                  state + "/box/log": 2}, paths'
@@ -73,7 +77,8 @@ assert ended()["reason"] == "stopped"'
 	[ -z "$(ls "$XDG_RUNTIME_DIR/hutch")" ]
 }
 
-# A client may not have connected within the second that the sandbox lives.
+# The sandbox lives for one second, and on a slow machine it may end before the client has
+# connected, so this is tried again.
 timed_out() {
 	rm -rf "$XDG_RUNTIME_DIR/hutch/.ended"
 	controls 'assert ended()["reason"] == "timeout"' --timeout 1s
@@ -99,7 +104,8 @@ assert ended()["reason"] == "stopped"' --image "dir:$T/root" -v /usr:/usr:ro
 	[ ! -e "$T/root/data/new" ]
 }
 
-# A call that is missing in the list returns ENOSYS, which may go unnoticed.
+# A system call that the list of the filter lacks only returns ENOSYS, which a test may not
+# notice, so strace looks for it.
 @test "nothing that it does is missing from the list of its calls" {
 	strace -o /dev/null true 2>/dev/null || skip "strace is not allowed here"
 	UNDER="strace -f -Z -o $T/trace" controls "$(work)"'

@@ -27,7 +27,7 @@ def connect(name):
     client.connect(f"{state}/{name}/control.sock")
     lines = client.makefile("rwb")
     call("hello", protocol=1)
-    # SO_PEERCRED names the process that listens
+    # SO_PEERCRED (17) gives the pid of the process that listens, the supervisor
     return int.from_bytes(client.getsockopt(socket.SOL_SOCKET, 17, 12)[:4], "little")
 
 

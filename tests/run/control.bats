@@ -12,7 +12,8 @@ teardown() {
 	end
 }
 
-# controls CODE [OPTION...]: see control.py.
+# controls CODE [OPTION...]: runs the Python CODE as client c of a supervisor, as control.py
+# describes.
 controls() {
 	"$here/control.py" "$HUTCH" "$@"
 }
@@ -86,7 +87,8 @@ d = connect()
 d.call("exec.attach", process=p)
 d.wait(p)
 d.until(lambda: d.output(p) == b"early\nlate\n")
-# A process that prints for ever does not stop it either.
+# Processes in the background that print for ever do not keep the end of the command from being
+# reported.
 d.close()
 p = start("sh", "-c", "for i in 1 2 3; do yes & done; read x", stdin=True, detach=True)
 until(lambda: len(outputs(p)) > 10)
@@ -102,7 +104,8 @@ assert [o.get("base64") for o in outputs(p)] == ["Yf9i", "ww=="]
 p = start("sh", "-c", "printf \"a\\0b\"")
 wait(p)
 assert [o.get("base64") for o in outputs(p)] == ["YQBi"]
-# A euro sign, one byte at a time, while a client watches after each.
+# The three bytes of a euro sign are printed one by one, and the client looks at the output after
+# each.
 p = start("sh", "-c", "for b in 342 202 254; do read x; printf \"\\\\$b\"; echo >&2; done", stdin=True)
 for i in range(3):
     call("exec.write", process=p, data="\n")
@@ -110,7 +113,8 @@ for i in range(3):
     assert output(p) == (b"" if i < 2 else "€".encode()), i
 wait(p)
 assert [o["data"] for o in outputs(p) if o["stream"] == "stdout"] == ["€"]
-# Many of them; pieces may end anywhere.
+# This prints 100,000 euro signs; a piece of output may end within a character, and the next must
+# complete it.
 p = start("sh", "-c", "printf x; yes € | head -n 100000 | tr -d \"\\n\"")
 wait(p)
 assert all("data" in o for o in outputs(p))
@@ -165,7 +169,7 @@ size = 24 << 20
 p = start("sh", "-c", "read x; seq 1 20000000 | head -c %d" % size, stdin=True)
 d.call("exec.attach", process=p)
 call("exec.write", process=p, data="\n")
-# c takes its output, d takes none.
+# Client c reads its output, client d reads none.
 assert wait(p)["exit_code"] == 0
 assert len(output(p)) == size
 assert memory() < 16000, memory()
@@ -174,7 +178,8 @@ dropped = sum(o.get("dropped", 0) for o in d.outputs(p))
 assert dropped > 0
 assert dropped + len(d.output(p)) == size
 assert output(p).endswith(d.output(p)[-1000000:])
-# A client that started a process and does not read is not waited for either.
+# The supervisor does not wait for a client that does not read either if that client has started
+# the process.
 q = d.start("sh", "-c", "seq 1 20000000 | head -c %d; echo done >&2" % size)
 call("exec.attach", process=q)
 wait(q)
@@ -186,7 +191,8 @@ assert sum(o.get("dropped", 0) for o in d.outputs(q)) + len(d.output(q)) == size
 @test "a flood is bounded in memory and on disk, and delays no client" {
 	controls '
 d = connect()
-# The floods begin together: before that most of the work would be starting them.
+# All floods are started first and released together, since otherwise starting them would be most
+# of the work.
 floods = [d.start("sh", "-c", "read x; exec yes %d" % n, stdin=True, detach=True) for n in range(24)]
 for p in floods:
     d.call("exec.write", process=p, data="\n")
@@ -200,13 +206,13 @@ for i in range(10):
     p = start("echo", "hi")
     wait(p)
     assert output(p) == b"hi\n"
-# Counts how much of each flood is read during one request, which does not
-# depend on the load of the machine.
+# Measures how many bytes of each flood are read during one request, a number that does not depend
+# on the load of the machine.
 turns = [(flooded(p) - b) / 10 for p, b in zip(floods, begun)]
 assert 0 < min(turns) and max(turns) < 1 << 19, turns
 assert memory() < 64000, memory()
 assert sum(os.path.getsize(f"{folder}/log/{f}") for f in os.listdir(folder + "/log")) <= 16 << 20
-# The end of a process that leaves a flood behind is reported, too.
+# The end of a command is reported, too, if it leaves processes behind that print without end.
 p = start("sh", "-c", "for i in 1 2 3; do yes & done; read x", stdin=True, detach=True)
 until(lambda: outputs(p))
 call("exec.write", process=p, data="\n")
@@ -229,7 +235,8 @@ assert d.call("exec.attach", process=p)["lost"] == {"stdout": 0, "stderr": 0}
 assert d.call("exec.attach", process=p - 38)["lost"] == {"stdout": 1 << 20, "stderr": 1 << 20}
 d.wait(p)
 assert len(d.output(p)) == 1 << 20
-# The jobs that run keep less of their output, and the log has all of it.
+# The supervisor keeps less output in memory for processes that still run; the log on disk has all
+# of it.
 for i in range(50):
     p = start("sh", "-c", "seq 1 300000 | head -c 1048576; seq 1 300000 | head -c 1048576 >&2; read x; echo end", stdin=True)
     came = sum(len(bytes_of(o)) for o in outputs(p))
@@ -316,7 +323,7 @@ except Refused as e:
     assert e.kind == "disconnected"
 wait(q)
 refused("exec.write", "disconnected", process=q, data="x")
-# A left-over process that holds stdin open makes no difference.
+# The result is the same if a background process holds the pipe of stdin open.
 q = start("sh", "-c", "exec 3<&0; setsid sleep 1000 & echo ready; read x </tmp/go", stdin=True)
 until(lambda: output(q))
 ids = [send("exec.write", process=q, data="x" * (1 << 20)) for i in range(2)]
@@ -346,7 +353,8 @@ wait(p)
 assert output(p) == b"".join(b"%d\r\n" % n for n in range(1, 30001))'
 }
 
-# A client shares the open file description, and can clear its O_NONBLOCK.
+# The client and the supervisor share the open file description, so the client can clear its
+# O_NONBLOCK; the supervisor must not block then.
 @test "a terminal whose output is not read delays no other, whatever its client does" {
 	controls '
 null = os.open("/dev/null", os.O_RDWR)
@@ -363,7 +371,7 @@ ends = [s.detach() for s in socket.socketpair()]
 carry(*ends)
 r, w = os.pipe()
 carry(r, w)
-# The supervisor does nothing to the descriptor either.
+# The supervisor does not set O_NONBLOCK on the descriptor of a client.
 r, w = os.pipe()
 p = start("cat", tty=True, fds=[r, null, null])
 assert os.get_blocking(r)
@@ -377,7 +385,7 @@ d = connect()
 p = start("yes", detach=True)
 d.call("exec.attach", process=p)
 d.until(lambda: len(d.outputs(p)) > 400)
-# No client has read from c meanwhile.
+# Meanwhile client c has read nothing.
 id = send("kill")
 while d.receive() is not None:
     pass
@@ -389,12 +397,12 @@ assert len(output(p)) > 1 << 19'
 	controls '
 for i in range(200):
     wait(start("true"))
-# At most 4 MiB are kept for a client that does not read; further answers have
-# to wait.
+# The supervisor buffers at most 4 MiB for a client that does not read; it makes further answers
+# later.
 lists = [send("exec.list") for i in range(200)]
 for i in range(20):
     connect().call("info")
-# The supervisor reads no request of d before c has read.
+# The supervisor reads none of these requests before client c has read its answers.
 behind = [send("exec.start", argv=["true"]), send("act", action={"action": "run", "args": {"command": "true"}}),
           send("rename", name="other"), send("stop"), send("kill")]
 assert connect().call("kill") == {}
@@ -425,8 +433,8 @@ assert answer(gone) == {}'
 
 # --- trees, and time -----------------------------------------------------------
 
-# Each process of a tree holds the pipe that is its stdout, and prints a dot to
-# it: the end of the pipe shows that all have gone.
+# In these tests each process of a process tree holds the writing end of a pipe as its stdout, and
+# prints a dot: the end of the pipe shows that all processes have ended.
 trees='
 import select, sys
 sys.path.append(sys.path[0] + "/..")
@@ -464,8 +472,8 @@ def sh(s):
     return "sh -c " + quoted(s)
 '
 
-# A tree that was not complete when its time was over is made again, with twice
-# the time.
+# If the time-out came before all processes of the tree had started, the tree is started again
+# with twice the time.
 @test "a time-out ends the whole tree, whatever sessions and groups it has made, and no other process" {
 	controls "$trees"'
 beside = Tree(2, "sh", "-c", "setsid " + sh(stay) + " & " + stay, timeout=100000).up()
@@ -476,7 +484,7 @@ kinds = [
     (3, "bash", "-mc", "(%s) & (%s) | (%s) & %s wait" % (stay, stay, stay, say)),
     (2, "sh", "-c", "trap : TERM; setsid " + sh("trap \"\" TERM HUP INT; " + stay) + " & " + say + "while :; do wait; done"),
     (2, "sh", "-c", "setsid " + sh("while :; do " + sh(stay) + "; done") + " & " + say + "wait"),
-    # Processes that the /proc inside hides from pid 1.
+    # The first of these trees has processes that pid 1 cannot see in the /proc inside.
     (2, "python3", "-c", inside, "hidden"),
     (200, "python3", "-c", inside, "many")]
 nested = "unshare -Urpf "
@@ -512,7 +520,7 @@ def left():
     return None if end["timed_out"] else t
 while not (t := left()): # it was slower than its time
     pass
-# A process that began later ends before the other would.
+# When the time-out of this process has come, that of the earlier process would have come, too.
 assert wait(start("sleep", "1000", timeout=1))["timed_out"]
 assert t.up().lives()'
 }
@@ -596,10 +604,10 @@ assert text.endswith(d.output(p)[-1000000:])'
 
 # --- what runs short -----------------------------------------------------------
 
-# on_small_disk CODE: as controls, with a state folder of 1 MiB.
+# on_small_disk CODE: runs CODE like controls, but with a state folder of only 1 MiB.
 on_small_disk() {
-	# Without the capabilities that mounting needed: a client with more than
-	# the supervisor has is hidden from it, and refused.
+	# The capabilities that mounting needed are dropped: the supervisor refuses a client with
+	# more capabilities than its own, since it may not look at that process.
 	cat >"$T/full" <<-'END'
 		mount -t tmpfs -o size=1m,mode=700 tmpfs "$XDG_RUNTIME_DIR" &&
 			exec setpriv --ambient-caps -all --inh-caps -all "$@"
@@ -620,7 +628,7 @@ until(lambda: events("log"))
 (said,) = events("log")
 assert said["state"] == "stopped" and "No space left" in said["message"], said
 call("logs")
-# The log has complete entries up to the limit.
+# When the disk is full, the log ends with a complete entry.
 size = os.path.getsize(folder + "/log/output")
 got = b"".join(bytes_of(json.loads(l)) for l in open(folder + "/log/output"))
 assert 100000 < len(got) < len(text) and text.startswith(got)
@@ -700,7 +708,7 @@ while True:
         assert e.kind == "limit" and "ulimit -n" in e.data["remedy"], e
         break
 assert len(ps) > 15 and open_files() < 128, (len(ps), open_files())
-# Other clients are still served.
+# Although no descriptors are left for new processes, other clients are still served.
 d = connect()
 d.call("exec.attach", process=ps[0])
 call("exec.write", process=ps[0], data="hi\n")
@@ -708,7 +716,8 @@ d.until(lambda: d.output(ps[0]) == b"hi\n")
 for p in ps:
     call("exec.write", process=p, eof=True)
     assert wait(p)["exit_code"] == 0
-# A process that was left behind holds a pipe until its place is needed.
+# While a background process holds the pipe of an ended command open, the supervisor keeps its own
+# end, too, until it needs the descriptor for another process.
 before = open_files()
 left = 100
 while left:

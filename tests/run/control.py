@@ -117,7 +117,7 @@ class Client:
             return e
         raise AssertionError(f"{method} was not refused but answered {result}")
 
-    # processes and what they print
+    # methods that start processes and collect their output
 
     def start(self, *argv, fds=(), **params):
         return self.call("exec.start", fds, argv=list(argv), **params)["process"]
@@ -164,13 +164,14 @@ class Sandbox:
             made = subprocess.run([supervise, *options, name], stdin=subprocess.DEVNULL,
                                   stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, timeout=PATIENCE)
-            # tests beside this one have descriptors in flight
+            # tries again: tests that run at the same time have many descriptors in flight
+            # (ETOOMANYREFS)
             if b"Too many references" not in made.stderr:
                 break
         if made.returncode:
             raise RuntimeError(made.stderr.decode())
         with self.connect() as s:
-            # struct ucred: pid, uid, gid.
+            # SO_PEERCRED gives a struct ucred: pid, uid, gid.
             self.pid = array.array("i", s.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
 
     def connect(self):

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Clients of the control socket that belong to another user.
+# Tests of clients of the control socket that run as another user.
 
 load helpers
 load supervised
@@ -15,7 +15,7 @@ load supervised
 	"$here/control_hostile.py" foreign "$control"
 	run setpriv --reuid 12345 --clear-groups "$here/control_hostile.py" foreign "$control"
 	[[ $status == 1 && $output == *PermissionError* ]]
-	# Every user may reach the socket.
+	# Now the modes of the folders and the socket let every user connect.
 	chmod 711 "$T/runtime" "$T/runtime/hutch" "$T/runtime/hutch/box"
 	chmod 666 "$control"
 	setpriv --reuid 12345 --clear-groups "$here/control_hostile.py" foreign "$control"

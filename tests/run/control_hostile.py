@@ -380,7 +380,8 @@ def thousand_at_once():
         assert message["id"] not in answers, message
         answers[message["id"]] = message
     os.waitpid(feeder, 0)
-    # The scheduler decides how many of them run at once and need descriptors.
+    # The scheduler decides how many of these processes run at once, and so how many need
+    # descriptors at the same time.
     for number, answer in answers.items():
         if number % 3 == 0 and "error" in answer:
             expect(answer, -32000, "limit")
@@ -403,15 +404,15 @@ def does_not_read():
                 client.ok_until_full += client.socket.send(lines)
         except BlockingIOError:
             pass
-    # Another client is answered after a turn or two, in which each of them has
-    # its 2 ms, however much they have asked for.  A second or more of work
-    # waits here.
+    # The supervisor serves each client for 2 ms in turn, however much that client has asked for,
+    # so another client is answered after a turn or two.  Without that bound it would wait here
+    # for a second or more.
     other = Client(hello=False)
     for i in range(50):
         busy = busy_seconds()
         other.ok("info" if i else "hello", None if i else {"protocol": 1})
         assert busy_seconds() - busy < (1 if is_sanitized() else 0.3), (i, busy_seconds() - busy)
-    # The clients took what they may, and no more.
+    # The supervisor has buffered up to the limit for each client, and no more.
     wait_until(is_at_rest, PID)
     is_below("VmHWM", peak + 10 * 12 * MIB)
     for client in clients + [other]:
@@ -455,14 +456,15 @@ def full_desk():
         for i in range(256):
             client.send("act", {"action": {"action": "run", "session": f"full{n}", "timeout": 2000,
                                            "args": {"command": "sleep 1000", "blocking": True}}})
-    # 1,024 of them wait, and the others are refused.
+    # At most 1,024 actions wait in the queue; the others were refused.
     for _ in range(5 * 256 - 1024):
         expect(next_of(clients), -32000, "limit")
     other = Client()
     expect(other.act(action="run", session="other", args={"command": "true"}), -32000, "limit")
     assert other.ok("info")["state"] == "ready"
     assert other.wait(other.run("/bin/true"))["exit_code"] == 0
-    # The clients leave; their actions go on.  Each that is ended lets the next begin.
+    # The clients close their connections, but their actions go on.  Whenever one is ended, the
+    # next in the queue begins.
     for client in clients:
         client.close()
     wait_until(has_room_where_sleepers_end, other)
@@ -533,7 +535,8 @@ def descriptors_everywhere():
             expect(answer, -32601 if method == "nothing" else -32602, None)
     for count in (1, 2, 4, 100):
         client.fails(-32602, None, "exec.start", {"argv": ["/bin/true"]}, fds=[0] * count)
-    # Descriptors beside a later byte, and beside two bytes.
+    # This passes descriptors beside a byte in the middle of a line, and beside two different
+    # bytes of a line.
     line = request(4000, "exec.start", {"argv": ["/bin/true"]})
     client.raw(line[:5])
     client.raw(line[5:], fds=[0, 0, 0])
@@ -585,8 +588,7 @@ def descriptors_with_hello():
     twice.raw(start, fds=[w, w, w])
     expect(twice.answer(2), -32602, None)
 
-    # A second hello; and a client that sends descriptors without a request, and
-    # leaves.
+    # This client says hello three times, each time with a descriptor, and makes no request.
     thrice = Client(hello=False)
     for number in (1, 2, 3):
         thrice.raw(request(number, "hello"), fds=[w])
@@ -632,7 +634,8 @@ def no_descriptor_left():
     begun = busy_seconds()
     for _ in range(20):
         client.ok("info")  # the others are served
-        # A supervisor that retried all the time would never sleep.
+        # The supervisor must sleep between answers; if it retried accept(2) all the time, it
+        # would never be at rest.
         wait_until(is_at_rest, PID)
     used = busy_seconds() - begun
     assert used < 0.5, f"{used} s for 20 answers"
@@ -680,7 +683,8 @@ def killed_client():
     waits = [other.send("exec.wait", {"process": process}) for process in (stubborn, plain)]
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
-    # In the order of their ends: SIGHUP alone ends the first one.
+    # The answers come in the order in which the processes end: `plain` is ended by SIGHUP,
+    # `stubborn` only by SIGKILL.
     ends = [other.line() for _ in waits]
     assert [end["id"] for end in ends] == waits[::-1], ends
     signals = [end["result"]["signal"] for end in ends]
@@ -759,7 +763,8 @@ def too_many_processes():
             if "error" in answer:
                 expect(answer, -32000, "limit")
                 limit += 1
-    # With a low hard limit on open files the descriptors are used up earlier.
+    # If the hard limit on open files is low, the supervisor runs out of descriptors before it
+    # reaches its limit of processes.
     if resource.getrlimit(resource.RLIMIT_NOFILE)[1] >= 4096:
         assert limit == 600 - 512, limit
     assert 600 - 512 <= limit < 600, limit
@@ -804,8 +809,8 @@ def two_in_one_session():
         for client in (a, b):
             answer = client.answer(client.number)
             assert answer["result"]["content"].strip() == str(i + 1), answer
-    # The same action from both clients is two actions; in the name of one
-    # client it is one.
+    # The same action id from two clients counts as two actions; sent in the name of one client,
+    # it counts as one.
     for client in (a, b):
         client.act(action="run", id=1, session="shared", args={"command": "echo x >>/tmp/twice"})
     for client in (a, b):

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Copy-on-write folders: the folder of the host stays as it is; changes are
-# listed, applied or discarded.
+# Tests of copy-on-write folders: the folder of the host stays unchanged, and the changes made
+# inside are listed, applied or discarded.
 
 load helpers
 
@@ -25,8 +25,8 @@ teardown() {
 	end
 }
 
-# work COMMAND...: runs it in a copy of the project; $name is the name of the
-# kept changes.
+# work COMMAND...: runs COMMAND in a sandbox with the project as a copy-on-write folder; sets
+# $name to the name of the kept changes.
 work() {
 	"$HUTCH" run --workspace project:cow -- "$@" 2>err || return
 	say_name
@@ -36,13 +36,14 @@ say_name() {
 	name=$(sed -n 's/.*changes are kept as \([a-z0-9-]*\);.*/\1/p' err)
 }
 
-# work_python CASE: the same with a function of cow.py.
+# work_python CASE: runs the function CASE of cow.py like work.
 work_python() {
 	"$HUTCH" run -i --workspace project:cow -- python3 -SE - "$1" <"$here/cow.py" 2>err || return
 	say_name
 }
 
-# Prints the tree on the host as a user sees it.
+# tree_of FOLDER: prints the names, types, modes and checksums of all files in a folder of the
+# host.
 tree_of() {
 	(cd "$1" && find . -printf '%p %y %m %l\n' | sort && find . -type f -exec cksum {} + | sort -k3)
 }
@@ -83,7 +84,8 @@ script='echo more >>a; mv link link2; sed -i s/^15$/fifteen/ n30; echo new >new
 }
 
 @test "if nothing was changed nothing is said, and nothing is kept" {
-	# As root every touched file is listed, and compared later.
+	# As root, each touched file is listed as a change at first and compared with the host
+	# only later, so root skips this command.
 	is_root || work sh -c 'cat a >/dev/null; touch a; echo hello >a; chmod 600 a; chmod 644 a; >b; rm b'
 	work sh -c 'cat a >/dev/null; >b; rm b'
 	[[ ! -s err ]]
@@ -187,7 +189,7 @@ script='echo more >>a; mv link link2; sed -i s/^15$/fifteen/ n30; echo new >new
 
 # --- what is protected --------------------------------------------------------------
 
-# guarded COMMAND: as work, in a project with a git repository.
+# guarded COMMAND: runs COMMAND like work, in a project that has a git repository.
 guarded() {
 	mkdir -p project/.git/hooks project/.git/refs
 	echo '[core]' >project/.git/config
@@ -198,7 +200,7 @@ guarded() {
 	name=$(sed -n 's/.*changes are kept as \([a-z0-9-]*\);.*/\1/p' err)
 }
 
-# not_applied PATH WHY: apply refuses PATH with that reason.
+# not_applied PATH WHY: checks that hutch apply has refused PATH with the reason WHY.
 not_applied() {
 	grep -qF "hutch: not applied: /workspace/$1: $2" <<<"$stderr"
 }
@@ -216,13 +218,14 @@ not_applied() {
 	not_applied p/b/.git/hooks "is protected (.git/hooks)"
 	not_applied .git/modules/m/config "is protected (.git/modules/**/config)"
 	[[ ! -e project/a.txt ]]
-	# With --force it is applied.
+	# With --force and --partial the change of a.txt, which is not protected, is applied.
 	hutch apply --force --partial "$name"
 	[[ $status == 125 && $(cat project/a.txt) == mine && ! -e project/.mcp.json && ! -e project/p/b/.git/hooks ]]
 	not_applied .git "config in it is protected (.git/config); a repository is applied whole or not at all"
 	not_applied p/b/.git "hooks in it is protected (.git/hooks); a repository is applied whole or not at all"
 	[[ $(cat project/.git/HEAD) == ref && $(cat project/.git/config) == '[core]' && -z $(find project/.git/hooks project/sub -type f) ]]
-	# A path that is named explicitly is applied.
+	# A path that is given as an argument is applied, although it is in a repository with
+	# protected files.
 	hutch apply "$name" .git/HEAD
 	[[ $status == 0 && $(cat project/.git/HEAD) == c ]]
 	hutch apply --include-protected "$name"
@@ -283,8 +286,8 @@ not_applied() {
 	not_applied .GIT/Config "is protected (.git/config)"
 }
 
-# led HOST INSIDE: HOST sets up the project, and INSIDE tries to get a hook of
-# git made; no hook is made.
+# led HOST INSIDE: the commands HOST set up the project, and INSIDE tries to make a git hook
+# appear on the host through other paths; checks that no hook was made.
 led() {
 	rm -rf project && mkdir project && (cd project && eval "$1")
 	give project
@@ -352,7 +355,7 @@ guarded_work() {
 	nothing_is_kept
 }
 
-# repository: a project with a git repository that has one commit.
+# repository: makes the project a git repository with one commit.
 repository() {
 	export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*'
 	printf '[user]\n\tname = a\n\temail = a@b\n[commit]\n\tgpgsign = false\n' >home/.gitconfig
@@ -367,7 +370,8 @@ repository() {
 	"$HUTCH" run -v "$PWD/home/.gitconfig:/root/.gitconfig:ro" -e HOME=/root --workspace project:cow -- \
 		sh -c 'echo work >>a; echo x >b; git add .; git commit -qm two' 2>err
 	say_name
-	# git rewrites the index of the host: that counts as a change on the host.
+	# git status rewrites the index of the repository on the host, which counts as a change on
+	# the host.
 	touch -d 2001-01-01 project/src/main.c
 	git -C project status >/dev/null
 	before=$(tree_of project)
@@ -546,15 +550,15 @@ repository() {
 	done
 }
 
-# theirs COMMAND...: runs it in the project as a user of this host who is
-# neither its owner nor root.
+# theirs COMMAND...: runs COMMAND in the project as user 5 of a sandbox, who is another user on
+# the host, neither the owner of the project nor root.
 theirs() {
 	has_theirs=1
 	"$HUTCH" run --idmap ranges -u 5:5 -v "$T/project:/p" -w /p -- "$@"
 }
 
-# not_theirs COMMAND...: runs it as root inside a sandbox; the files of that
-# user must be refused.
+# not_theirs COMMAND...: runs COMMAND in the project as root of a sandbox; hutch apply may not
+# remove the files of that other user.
 not_theirs() {
 	"$HUTCH" run --idmap ranges -u root -v "$T/project:/p" -w /p -- "$@"
 }
@@ -576,7 +580,8 @@ not_theirs() {
 	[[ $status == 125 && $(sort <<<"$output") == $'A /workspace/new\nM /workspace/a' ]]
 	[[ -f project/old/sub/theirs/f && -f project/old/x && -f project/src/main.c ]]
 	[ -z "$(find project -name '.hutch-*')" ]
-	# An empty folder goes with its parent folder.
+	# Now that the files of the other user are gone, the folder is empty and is removed with
+	# its parent folder.
 	not_theirs sh -c 'rm old/sub/theirs/f src/theirs/f'
 	hutch apply --force "$name"
 	[[ $status == 0 && ! -e project/old && $(cat project/src) == file ]]
@@ -614,7 +619,7 @@ not_theirs() {
 
 @test "files that no user may change are found beforehand" {
 	work sh -c 'echo mine >>a; rm -r old; echo more >>src/main.c; rm n30; echo new >src/new'
-	# Only root can set the flag, and not on every file system.
+	# Only root can set the flags i and a of chattr(1), and not every file system has them.
 	is_root && chattr +i project/old/x project/n30 2>/dev/null && chattr +a project/src || return 0
 	before=$(tree_of project)
 	hutch apply --force "$name"
@@ -677,7 +682,7 @@ not_theirs() {
 
 @test "a tree that is very deep is listed and applied as far as folders go" {
 	work_python deep
-	# The output has 16 MB.
+	# The output is 16 MB long, so it goes to a file.
 	"$HUTCH" diff "$name" >told 2>why
 	(($(wc -l <told) > 4000))
 	grep -q '1 is not shown, such as d/d.*is too deep' why
@@ -695,7 +700,7 @@ not_theirs() {
 
 # --- killed -------------------------------------------------------------------------
 
-# ROUNDS times, each at another change of the folder.
+# Kills hutch apply ROUNDS times, each time at another change in the folder.
 @test "a kill in the middle of an apply leaves each file old or new, and a second one goes on" {
 	mkdir project/many
 	for i in {1..60}; do echo "old $i" >"project/many/$i"; done

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# hutch cp: files in, out, and from one sandbox to another.
+# Tests of hutch cp: it copies files into a sandbox, out of one, and from one to another.
 
 load helpers
 
@@ -26,13 +26,13 @@ cp_() {
 	catch "$HUTCH" cp "$@"
 }
 
-# copies ARG...: hutch cp works, and prints nothing.
+# copies ARG...: checks that hutch cp works, and prints nothing.
 copies() {
 	cp_ "$@"
 	[[ $status == 0 && -z $output$stderr ]]
 }
 
-# cp_fails PATTERN ARG...: hutch cp fails with a message that matches.
+# cp_fails PATTERN ARG...: checks that hutch cp fails with a message that matches PATTERN.
 cp_fails() {
 	local pattern=$1
 	shift
@@ -329,7 +329,7 @@ nothing_staged() {
 
 # --- ends ---------------------------------------------------------------------------
 
-# begin_slow: starts a hutch cp in the background as $pid that will take long.
+# begin_slow: starts a hutch cp that takes long in the background; its pid is $pid.
 begin_slow() {
 	inside_ truncate -s 200G /tmp/slow
 	env --default-signal "$HUTCH" cp --max-size 300g box:/tmp/slow "$@" >/dev/null 2>"$T/err" 3>&- &
@@ -455,7 +455,7 @@ unpack() {
 	[[ $status == 0 && $(find here -type f | wc -l) == $((MANY + 1)) ]]
 }
 
-# jailed: runs a case while a tar is being read, about the process that reads it.
+# This test looks at the process that unpacks a tar while the tar is still being read.
 @test "the process that reads a tar can reach the folder and nothing else" {
 	mkfifo slow
 	mkdir here
@@ -503,7 +503,8 @@ is_jailed() {
 	copies box:a ours
 	[[ $(find theirs/a theirs/new -printf '%U:%G ') == "1234:1235 1234:1235 1234:1235 1234:1235 " ]]
 	[[ $(find ours -printf '%U:%G ') == "0:0 0:0 0:0 " ]]
-	# That process has the rights of this user: a folder of root is closed to it.
+	# The process that unpacks has the rights of the user 1234, so it cannot write into a
+	# folder of root that only root may open.
 	mkdir theirs/closed
 	chmod 700 theirs/closed
 	ln -s closed theirs/link
@@ -514,7 +515,8 @@ is_jailed() {
 
 # --- the process inside ---------------------------------------------------------------
 
-# stalled: starts a copy out of box in the background, and does not read its tar.
+# stalled: starts a copy out of box in the background whose tar is not read, so that the copy
+# cannot go on.
 stalled() {
 	inside_ sh -c 'head -c 4M /dev/urandom >large'
 	mkfifo to
@@ -529,8 +531,8 @@ packs() {
 	[[ -n $(packer) ]]
 }
 
-# packer: the pid, outside, of the process that packs in a sandbox of this test;
-# found by its supervisor.
+# packer: prints the pid, on the host, of the process that packs files inside box; the process is
+# a descendant of the supervisor.
 packer() {
 	ps -e -o pid=,ppid=,comm= | awk '$3 == "hutch-copy" { print $1 }' | while read -r one; do
 		descendants "$("$HUTCH" inspect box | python3 -c 'import json,sys; print(json.load(sys.stdin)[0]["pid"])')" |
@@ -577,7 +579,8 @@ packer() {
 
 # --- the control socket ---------------------------------------------------------------
 
-# controls CODE [OPTION...]: see control.py.
+# controls CODE [OPTION...]: runs the Python CODE as a client of a supervisor, as control.py
+# describes.
 controls() {
 	! is_root || skip "the control socket is its owner's"
 	"$here/control.py" "$HUTCH" "$@"
@@ -601,7 +604,7 @@ assert sorted(names(path="/tmp/to", follow=True)) == ["to", "to/f", "to/x"]
 p = call("copy.out", path="/tmp/a")["process"]
 wait(p)
 assert [x["program"] for x in call("exec.list") if x["process"] == p] == ["copy.out"]
-# Only output other than the tar is logged.
+# The output of other processes is logged, but the tar of a copy is not.
 wait(start("echo", "logged"))
 log = open(folder + "/log/output").read()
 assert "logged" in log and len(log) < 1000, log[:1000]
@@ -685,8 +688,8 @@ os.close(w)
 assert b"ustar" in os.read(r, 512)
 os.close(r)
 assert wait(p)["error"] == "disconnected"
-# A process that stays until the sandbox stops: a client that waited since
-# before is told of the end.
+# This process keeps the sandbox in its stopping state, so that the client that waits for a copy
+# is told of its end.
 stays = start("sh", "-c", "trap \"\" TERM HUP; echo trapped; sleep 1000")
 while output(stays) != b"trapped\n":
     c.take()

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# hutch create: a sandbox that lives on, and how it ends by itself (docs/hutch-create.md).
+# Tests of hutch create: the sandbox lives on after the command, and ends by itself at its limits
+# (docs/hutch-create.md).
 
 load helpers
 
@@ -13,8 +14,8 @@ make() {
 	[[ $status == 0 ]]
 }
 
-# reason NAME REASON CODE [LIMIT]: waits for the end of the sandbox, and checks
-# how it ended.
+# reason NAME REASON CODE [LIMIT]: waits for the end of sandbox NAME, and checks its exit code,
+# the recorded reason, and the limit that was reached.
 reason() {
 	hutch wait "$1"
 	[ "$output" = "$3" ]
@@ -40,7 +41,8 @@ reason() {
 	hutch create --json=9 box 9>"$T/object"
 	[ "$status" -eq 125 ]
 	grep -qE '^\{"version":1,"name":"box","error":\{"kind":"exists","message":"[^"]+","remedy":.*\}\}$' "$T/object"
-	# The supervisor lives on; the pipe of the caller has ended all the same.
+	# The supervisor lives on but must close descriptor 9, or this command substitution would
+	# not end.
 	[ "$({ "$HUTCH" create --json=9 other 9>&3 >/dev/null; } 3>&1 | cut -c1-28)" = '{"version":1,"name":"other",' ]
 	hutch create --json --no-such-flag box
 	[[ ${stderr_lines[-1]} == '{"version":1,"name":null,"error":{"kind":"usage",'* ]]
@@ -78,7 +80,8 @@ reason() {
 	reason three idle 0 idle-timeout
 }
 
-# used_in_time: box is made, and used before it was idle for one second.
+# used_in_time: makes box and starts a command in it; fails if box was idle for one second before,
+# as on a busy machine.
 used_in_time() {
 	make --idle-timeout 1s -v "$T/w:/w" box
 	"$HUTCH" exec -d box sh -c 'read x </w/go' && return
@@ -92,7 +95,8 @@ used_in_time() {
 	mkfifo w/go
 	give w
 	until_true used_in_time
-	# A sandbox that was made later reaches its idle second before box does.
+	# A second sandbox, made later, ends after one idle second; box would have ended before it
+	# if it were idle.
 	make --idle-timeout 1s later
 	reason later idle 0 idle-timeout
 	[ "$("$HUTCH" ps -q)" = box ]
@@ -113,7 +117,7 @@ used_in_time() {
 	reason box idle 0 idle-timeout
 }
 
-# events_until_its_end: records events into the file `events`, in the background.
+# events_until_its_end: records the events of box into the file events, in the background.
 events_until_its_end() {
 	"$HUTCH" events -f --json box >events &
 	started+=($!)
@@ -147,7 +151,8 @@ has_samples() {
 	make -v "$T/w:/w" box
 	events_until_its_end
 	"$HUTCH" exec -d box sh -c 'cat /w/go; :'
-	# A sandbox with samples shows that time has passed: it gets some meanwhile.
+	# The second sandbox has samples: when they come, enough time has passed for the first one
+	# to have sent some, too.
 	make --sample 100ms -v "$T/w:/w" other
 	"$HUTCH" events -f --json other >other_events &
 	started+=($!)
@@ -204,7 +209,8 @@ has_samples() {
 	one_sentence "hutch act takes no command, but got 'box'" && grep -q 'hutch act NAME' <<<"$stderr"
 }
 
-# The reader of a FIFO sees its end once no process holds it for writing.
+# The process that reads a FIFO sees the end of file only when no process holds the FIFO open for
+# writing.
 @test "a descriptor of the caller's is held neither by a supervisor nor by hutch act" {
 	mkfifo leak words
 	timeout "$PATIENCE" cat leak &

@@ -13,7 +13,7 @@ def samples():
         assert set(e) == {"name", "time", "event", "memory_bytes", "cpu_s", "pids"}, e
     assert max(e["pids"] for e in told) >= 2 and max(e["memory_bytes"] for e in told) > 0
     where = [i for i, name in enumerate(names) if name == "sample"]
-    # The first sample may come during the start.
+    # The first sample may come before the event about the start.
     assert names.index("started") < where[1], names
     assert where[-1] < names.index("exited") < names.index("ended"), names
 

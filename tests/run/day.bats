@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# A day of work, action by action, with every observation compared (day.py,
-# golden/day.jsonl).
+# Plays the actions of a day of work one by one, and compares every observation with the recorded
+# one (day.py, golden/day.jsonl).
 
 load helpers
 
@@ -18,7 +18,8 @@ teardown() {
 }
 
 @test "a day in which one observation is another is no longer the same" {
-	# A wrong row is found at once, and found again by the second try.
+	# In the first file, rows have agnet in place of agent; each file of the loop has one
+	# member that is wrong.  The player must report all of them.
 	sed -n '1,3s/agent/agnet/p' "$here/golden/day.jsonl" >short
 	run "$here/day.py" "$HUTCH" short
 	[ "$status" -eq 1 ]

@@ -188,10 +188,11 @@ def said(row, has, place):
     return see
 
 
-# How often the player asks for the rest of a row; a screen may be painted in as
-# many parts.
+# How often the player asks for the rest of a row's output, since a program may paint a screen in
+# as many parts.
 TRIES = 10
-# At rest no output comes any more, so hutch waits in vain for this long, in seconds.
+# The soft time-out, in seconds, of a request for more output: when all processes are at rest no
+# more output comes.
 REST = 0.2
 
 
@@ -236,7 +237,7 @@ class Day:
     def hear(self):
         """Compares one observation with its row, and returns the row."""
         answer = json.loads(self.line())
-        # A line that could not be parsed has no id: it belongs to the last row.
+        # The answer to a line that could not be parsed names no id: it belongs to the last row.
         row = self.open.pop(answer.get("cause", max(self.open)))
         if not self.learn:
             self.complete(row, answer)
@@ -264,8 +265,8 @@ class Day:
             if not rules.goes_on(answer) or equal(want, brief(texts[-1])) or self.open:
                 break
             wait_until(is_at_rest, self.process.pid)
-            # Sent without an id: hutch would answer a repeated id from memory,
-            # and refuse smaller ids later.
+            # This action is sent without an id: hutch would answer a repeated id from its memory,
+            # and then refuse the smaller ids of later rows.
             self.write({"timeout": REST, **{k: v for k, v in row["do"].items() if k != "id"},
                         "args": {"command": ""}})
             more = json.loads(self.line())

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The environment of a command when no option is given.
+# Tests of the environment that a command gets when no option is given.
 
 load helpers
 
@@ -11,7 +11,7 @@ teardown() {
 	end
 }
 
-# inside_python CASE: runs a function of defaults.py.
+# inside_python CASE: runs the function CASE of defaults.py in a sandbox.
 inside_python() {
 	inside -i /usr/bin/python3 -SE - "$1" <"$here/defaults.py"
 }
@@ -151,7 +151,8 @@ inside_python() {
 	[ "$output" = "[0, 1, 2]" ]
 }
 
-# etc_of_everything: the /etc of a host on which everything has been installed.
+# etc_of_everything NAME...: makes an /etc like that of a host on which many packages are
+# installed, with these files.
 etc_of_everything() {
 	local name
 	for name in "$@"; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The commands of `make demo`, with the limit of descriptors that a login gives.
-# tests/fresh runs all of it, on a machine of its own.
+# Runs the commands of `make demo` with the limit of open descriptors of a login session.
+# tests/fresh runs the whole demo, on a machine of its own.
 
 load helpers
 bats_require_minimum_version 1.5.0

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The pages about `hutch run` and `hutch doctor` agree with the program: flags,
-# exit codes, and every example that is marked with <!-- run -->.
+# Tests that the pages about `hutch run` and `hutch doctor` agree with the program: flags, exit
+# codes, and every example that is marked with <!-- run -->.
 
 load helpers
 
@@ -11,7 +11,8 @@ setup() {
 	cd "$BATS_TEST_TMPDIR" || return 1
 }
 
-# The description of a flag has its names as a heading.
+# flags_of_page: prints the flags that the page describes; each description has the names of its
+# flag as a heading.
 flags_of_page() {
 	grep -E '^### -' "$page" | grep -oE -- '(^### |, )--?[A-Za-z-]+' |
 		grep -oE -- '--?[A-Za-z-]+$' | sort
@@ -32,7 +33,7 @@ arguments() {
 		<(grep -E '^### -' "$page" | arguments)
 }
 
-# section VERB: prints the part of the page about sandboxes that describes it.
+# section VERB: prints the part of the page about sandboxes that describes VERB.
 section() {
 	sed -n "/^## $1\$/,/^## /p" "$top/docs/hutch-sandboxes.md"
 }
@@ -42,8 +43,8 @@ named='start exec shell act connect ps inspect logs events stats wait pause unpa
 @test "each verb about sandboxes has a section with its flags, and the help says them so" {
 	for verb in $named; do
 		[ -n "$(section "$verb")" ]
-		# `act` has two forms; its flags for a fresh sandbox are on a
-		# page of their own.
+		# The verb act has two forms; its flags for a fresh sandbox are described on
+		# another page.
 		[ "$verb" = act ] && continue
 		diff <(flags_of_help "$verb" | grep -vx -e -h -e --help) <(section "$verb" |
 			grep -E '^### -' | grep -oE -- '(^### |, )--?[a-z-]+' |
@@ -54,7 +55,7 @@ named='start exec shell act connect ps inspect logs events stats wait pause unpa
 	done
 }
 
-# The same for the page about images.
+# image_section VERB: prints the part of the page about images that describes VERB.
 image_section() {
 	sed -n "/^## $1\$/,/^## /p" "$top/docs/hutch-image.md"
 }
@@ -124,8 +125,8 @@ page_of() {
 	done
 }
 
-# The same for the page about the audit log, which also describes the members of
-# entries.
+# Compares the flags and exit codes in the page about the audit log with the help; that page also
+# describes the members of entries.
 @test "the page of hutch audit has the flags of its verbs, and its exit codes" {
 	page=$top/docs/hutch-audit.md
 	for verb in verify show; do
@@ -153,7 +154,7 @@ page_of() {
 	done
 }
 
-# ends_with CODE ARGUMENT...: hutch run exits with that code.
+# ends_with CODE ARGUMENT...: checks that hutch run exits with CODE.
 ends_with() {
 	local code=0
 	"$HUTCH" run "${@:2}" || code=$?
@@ -187,7 +188,8 @@ ends_with() {
 			grep -E '^\| [A-Z]' | cut -d'|' -f2 | tr -d ' ' | tr ',' '\n' | sort)
 }
 
-# names_of HEADING: the first cells of the table, or the terms of the list, behind it.
+# names_of HEADING: prints the first cells of the table, or the terms of the list, that follows
+# HEADING in the page of hutch doctor.
 names_of() {
 	sed -n "/^## $1/,/^## /p" "$top/docs/hutch-doctor.md" | grep -E '^[|-] [a-z0-9]' |
 		cut -d'|' -f2 | sed 's/^- //; s/:.*//' | tr -d ' '
@@ -251,7 +253,8 @@ examples() {
 	done
 }
 
-# `set -e` ignores a failed command before && or after !, unless it is the last one.
+# `set -e` ignores a failed command before && or after !, unless it is the last command, so a test
+# must not check anything in that way.
 @test "no test claims what its shell passes over" {
 	claim='(\[\[ .* \]\]|\[ .* \]|(says|one_sentence|never) .*[^&])'
 	passed_over="^\\t+($claim && $claim|! [^|]*[^|\x27])\$"

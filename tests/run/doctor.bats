@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
-# hutch doctor: its report is true.  Each check is tested in both states where
-# this machine can have both; a missing feature is made missing for doctor
-# alone, by namespaces or by a filter.
+# Tests that the report of hutch doctor is true.  Each check is tested in both states where this
+# machine can have both; a feature is taken away from doctor alone, by namespaces or by a seccomp
+# filter.
 
 load helpers
 
 setup() {
 	begin
-	# As root, the sandbox stands for a user who has a range of ids.
+	# As root, the tests choose a user for the sandbox who has a range of ids in /etc/subuid.
 	if is_root; then
 		export SUDO_UID SUDO_GID
 		SUDO_UID=$(id -u "$(cut -d: -f1 /etc/subuid | head -1)")
@@ -21,17 +21,19 @@ teardown() {
 	end
 }
 
-# doctor COMMAND...: runs hutch doctor through that command.
+# doctor COMMAND...: runs hutch doctor as an argument of COMMAND, which changes its environment.
 doctor() {
 	catch "$@" "$HUTCH" doctor
 }
 
-# says STATUS NAME PATTERN: compares the line of that check.
+# says STATUS NAME PATTERN: checks that the last doctor has printed check NAME with STATUS and a
+# text that matches.
 says() {
 	has "^$1 +$2 +$3"
 }
 
-# says_overlayfs: overlayfs works, as far as the tmpfs of this kernel permits.
+# says_overlayfs: checks that doctor reports overlayfs as working, as far as a tmpfs of this
+# kernel supports it.
 says_overlayfs() {
 	if python3 -c 'import os; os.setxattr(os.memfd_create("x"), "user.x", b"1")'; then
 		says ok overlayfs
@@ -40,7 +42,7 @@ says_overlayfs() {
 	fi
 }
 
-# without_runtime COMMAND...: runs it where /run/user/UID does not exist.
+# without_runtime COMMAND...: runs COMMAND where /run/user/UID does not exist.
 without_runtime() {
 	if [ -d "/run/user/$who" ]; then
 		outer sh -c 'mount -t tmpfs none /run/user && exec "$@"' - "$@"
@@ -49,7 +51,8 @@ without_runtime() {
 	fi
 }
 
-# below NAME WORD PATTERN: compares the line WORD (means, remedy) of that check.
+# below NAME WORD PATTERN: checks the line that begins with WORD (means, remedy) below the line of
+# check NAME.
 below() {
 	awk -v name="$1" -v word="$2" '
 		/^[a-z]/ { at = $2 }
@@ -59,7 +62,8 @@ below() {
 	}
 }
 
-# works, works_not: compare the last line and the exit code.
+# works, works_not: check the last line and the exit code of doctor, which say whether hutch run
+# works.
 works() {
 	[ "$status" -eq 0 ]
 	[[ ${lines[-1]} == 'hutch run works here'* ]]
@@ -72,8 +76,8 @@ works_not() {
 	[ -z "$stderr" ]
 }
 
-# sysctl_of NAME VALUE COMMAND...: runs it where /proc/sys/kernel has that file,
-# and where no user namespace can be made.
+# sysctl_of NAME VALUE COMMAND...: runs COMMAND where /proc/sys/kernel/NAME has VALUE, and where
+# no user namespace can be made.
 sysctl_of() {
 	local name=$1 value=$2
 	shift 2
@@ -174,8 +178,8 @@ sysctl_of() {
 	names_landlock
 }
 
-# names_landlock: the hint of a launch names --isolation landlock, with
-# everything that it lacks.
+# names_landlock: checks that the hint of a failed launch names --isolation landlock, and the
+# protections that it lacks.
 names_landlock() {
 	"$HUTCH" run --isolation landlock true 2>/dev/null || return 0
 	[[ ${stderr_lines[1]} == *'; or --isolation landlock, where '*'bounded by your own limits alone' ]]
@@ -315,7 +319,8 @@ names_landlock() {
 	doctor setpriv --no-new-privs
 	works
 	says missing id-ranges 'no_new_privs is set'
-	# As an ordinary user: in a user namespace no helper has privileges.
+	# outer runs doctor in a user namespace, where a setuid helper gets no privileges of the
+	# host.
 	doctor outer
 	says missing id-ranges 'hutch is in a user namespace already'
 	doctor outer sh -c \
@@ -374,7 +379,7 @@ names_landlock() {
 
 @test "in a sandbox of hutch no user namespace can be made, and doctor says so" {
 	inside -v "$BUILD:/b:ro" /b/hutch doctor
-	# Drops the messages of the outer hutch about that.
+	# Drops the messages of the outer hutch about system calls that its filter has refused.
 	stderr=$(grep -v '^hutch: \(seccomp\|unshare\|clone\|mount\|hint: .hutch why syscall\)' <<<"$stderr" || true)
 	works_not
 	says missing user-namespaces '.*seccomp filter'
@@ -506,14 +511,15 @@ names_landlock() {
 }
 
 @test "nothing is left: its processes are gone when it ends" {
-	# Alone in a pid namespace, so that /proc shows only the processes of
+	# doctor runs in a pid namespace of its own, so that /proc shows only the processes of
 	# this test.
 	catch outer unshare -pf --mount-proc sh -c \
 		'"$@" >/dev/null; for p in /proc/[0-9]*; do echo "$p"; done' - "$HUTCH" doctor
 	[ "$output" = /proc/1 ]
 }
 
-# stuck: runs doctor where a check hangs: /etc/subuid is a FIFO without a writer.
+# stuck: runs doctor in the background, with a check that hangs, since /etc/subuid is a FIFO
+# without a writer.
 stuck() {
 	mkfifo "$T/subuid"
 	chmod 644 "$T/subuid"
@@ -535,12 +541,13 @@ stuck() {
 
 @test "killed, it leaves no process" {
 	stuck
-	# This open returns when the check has opened the FIFO, too; the check
+	# Opening the FIFO for writing returns when the check has opened it for reading; the check
 	# then waits for data that never comes.
 	exec 8>"$T/subuid"
 	all=$(marked)
 	[ "$(wc -l <<<"$all")" -eq 2 ]
-	# Finds the process whose parent is the other one; both must end.
+	# Two processes run: doctor, and the child that makes the check.  Finds the parent and
+	# kills it; both must end.
 	for one in $all; do
 		parent=$(ps -o ppid= -p "$one" | tr -d ' ')
 		! grep -qx "$parent" <<<"$all" || break

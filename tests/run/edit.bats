@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
-# hutch act: the editor (docs/actions.md, "edit").
+# Tests of the editor of hutch act (docs/actions.md, "edit").
 
 load helpers
 
-# acts CODE [OPTION...]: see act.py.  Adds `edit(COMMAND, PATH, **args)`,
-# `view(PATH, ...)`, the text before a view, and a check whether a content is an
-# error.
+# acts CODE [OPTION...]: runs the Python CODE with a running hutch act, as act.py describes.  Adds
+# edit(COMMAND, PATH, **args), view(PATH, ...), a function for the text before a view, and one
+# that tells whether a content is an error.
 acts() {
 	"$here/act.py" "$HUTCH" '
 edit = lambda command, path, **more: a.action("edit", command=command, path=path, **more)
@@ -19,7 +19,7 @@ failed = lambda o: o.content.startswith("ERROR:\n")
 	"$here/golden.py" "$HUTCH" "$here/golden/editor.json"
 }
 
-# TEXTS is the number of texts.
+# TEXTS sets the number of random texts.
 @test "the diff is that of Python's difflib, for random texts" {
 	acts '
 import difflib, random
@@ -40,7 +40,8 @@ def change(t):
         elif what < 0.7: del l[i:i + random.randint(1, 4)]
         else: j = random.randrange(len(l) + 1); l[i:i] = l[j:j + random.randint(1, 30)]
     return "\n".join(l)
-# A text that is mostly control characters is no text to the editor.
+# The editor refuses a file that is mostly control characters as binary, so such texts are not
+# used.
 is_binary = lambda t: t.count("\x1f") * 2 > len(t)
 old = text()
 while is_binary(old): old = text()
@@ -147,8 +148,8 @@ for path in ("/proc/self/environ", "/proc/1/maps", "/proc/self", "/proc/self/fd"
 assert "cpu" in edit("view", "/proc/stat").content
 assert failed(edit("create", "/proc/none", file_text="x"))
 assert failed(edit("create", "/workspace/fifo", file_text="x"))
-# A read of a binary file has an error of its own; a picture has the error of
-# the editor.
+# The action view of a binary file has the error ERROR_BINARY_FILE; for a picture it has the error
+# of the editor.
 for name in ("nul", "zeros"):
     o = view("/workspace/" + name)
     assert o.observation == "error" and o.content == "ERROR_BINARY_FILE"
@@ -187,7 +188,7 @@ assert failed(o) and "[Errno 28] No space left on device: \x27/x/f\x27 while try
 assert "No space left" in write("/x/f", "y" * (2 << 20)).content
 assert "No space left" in edit("create", "/x/new", file_text="x" * 100000).content
 assert run("[ \"$sum\" = \"$(md5sum </x/f)\" ] && ls -A /x | xargs").content == "f rest"
-# A file with two names is written in place, and either completely or not at all.
+# A file with two hard links is overwritten in place, and only if the new text fits completely.
 run("rm /x/rest; ln /x/f /x/g; head -c 1G /dev/zero >/x/rest 2>/dev/null")
 o = edit("str_replace", "/x/f", old_str=line, new_str=line + "\nmore" * 3000)
 assert failed(o) and "No space left" in o.content, o.content
@@ -203,7 +204,8 @@ assert "did not appear verbatim" in o.content
 o = edit("insert", "/usr/bin/ldd", insert_line=0, new_str="x")
 assert o.content in ("ERROR:\nRan into [Errno 30] Read-only file system: \x27/usr/bin/ldd\x27 while trying to write to /usr/bin/ldd",
                      "ERROR:\nRan into [Errno 13] Permission denied: \x27/usr/bin/ldd\x27 while trying to write to /usr/bin/ldd"), o.content
-# The folder would permit a replacement all the same.
+# The editor must not replace a read-only file by a new one, although the mode of the folder would
+# permit that.
 run("echo one >f; chmod 400 f")
 o = edit("str_replace", "/workspace/f", old_str="one", new_str="two")
 assert o.content == "ERROR:\nRan into [Errno 13] Permission denied: \x27/workspace/f\x27 while trying to write to /workspace/f", o.content
@@ -219,7 +221,7 @@ assert o.content == ("Here\x27s the files and directories up to 2 levels deep in
 run("mkdir many hidden; (cd many; seq 3000 | xargs touch); cd hidden; seq -f .%g 70000 | xargs touch; cd ..", blocking=True, timeout=1000)
 o = edit("view", "/workspace/many/")
 assert o.content.count("/workspace/many/") < 1000 and "part of this directory" in o.content and o.hutch["truncated_chars"] > 0
-# That many names are read and no more.
+# The editor reads at most 65,536 names of a folder.
 o = edit("view", "/workspace/hidden")
 assert "65536 hidden files" in o.content and "part of this directory" in o.content, o.content
 assert edit("view", "/").content.startswith("Here\x27s the files and directories up to 2 levels deep in /, excluding hidden items:\n/\n/bin")'
@@ -288,12 +290,12 @@ assert "\n\nNo linting issues found in the changes.\nReview the changes and make
 assert "inting issues" not in edit("undo_edit", "/workspace/a.py").content
 run("printf \"# x\\n\" >f")
 assert "inting issues" not in edit("str_replace", "/workspace/f", old_str="x", new_str="y").content
-# The linter runs as the user of the session, in the cgroup of the commands; it
-# is found on the PATH of the session.
+# The linter runs as the user of the session, in the cgroup of commands; it is found by the PATH
+# of the session.
 run("mkdir /tmp/bin; printf \x27#!/bin/sh\\necho \"stdin:1: $(id -u) $(readlink /proc/self/cwd)\"\\n\x27 >/tmp/bin/flake8; chmod +x /tmp/bin/flake8; mkfifo /tmp/go")
 o = edit("insert", "/workspace/a.py", insert_line=0, new_str="import os")
 assert "- Line 1, Column 1: " + run("id -u").content + " /\n" in o.content, o.content
-# The linter also gets variables that were added later.
+# The linter also gets variables that an env action has added.
 a.action("env", set={"ADDED": "later"})
 run("printf \x27#!/bin/sh\\necho \"stdin:1: added $ADDED\"\\n\x27 >/tmp/bin/flake8")
 o = edit("insert", "/workspace/a.py", insert_line=0, new_str="import sys")
@@ -306,7 +308,7 @@ assert second.content == "here" and "- Line 1, Column 1: it went on\n" in first.
 assert a.run("echo still here").content == "still here"' --lint -e PATH=/tmp/bin:/usr/bin:/bin
 }
 
-# EDITS is how often a large file is edited.
+# EDITS sets how often a large file is edited.
 @test "hostile texts neither stop it nor grow it" {
 	acts '
 p = "/workspace/f"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Variables that are added while a sandbox lives (docs/actions.md, "env").
+# Tests of variables that are added while a sandbox lives (docs/actions.md, "env").
 
 load helpers
 
@@ -8,7 +8,7 @@ teardown() {
 	end
 }
 
-# acts CODE [OPTION...]: see act.py.
+# acts CODE [OPTION...]: runs the Python CODE with a running hutch act, as act.py describes.
 acts() {
 	"$here/act.py" "$HUTCH" "
 def env(session=None, **args):
@@ -16,7 +16,8 @@ def env(session=None, **args):
 $1" "${@:2}"
 }
 
-# The test_env_vars.py of the reference, and cases that it leaves out.
+# These are the cases of test_env_vars.py in OpenHands, the reference, and some that it leaves
+# out.
 @test "a variable that is set is there, whatever bytes it has" {
 	acts '
 for value in ("bar", "", "it'\''s", "\"quoted\"", "$HOME `id` $(id)", "a\nb\n", "\\", "*", "{\"json\": \"x\"}",

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# -e, --env-file, -w, --hostname, and which part of the environment of the
-# caller stays out.
+# Tests of -e, --env-file, -w and --hostname, and of the variables of the caller that a sandbox
+# does not get.
 
 load helpers
 

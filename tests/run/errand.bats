@@ -1,10 +1,11 @@
 #!/usr/bin/env bats
-# hutch act: list, glob, stat, move, remove, mkdir (docs/actions.md, "Files and folders").
+# Tests of the actions list, glob, stat, move, remove and mkdir of hutch act (docs/actions.md,
+# "Files and folders").
 
 load helpers
 
-# acts CODE [OPTION...]: see act.py.  Adds a function for each action, and
-# `failed(OBSERVATION, WORDS)`.
+# acts CODE [OPTION...]: runs the Python CODE with a running hutch act, as act.py describes.  Adds
+# a function for each action, and failed(OBSERVATION, WORDS).
 acts() {
 	"$here/act.py" "$HUTCH" '
 do = lambda kind: lambda path=None, **more: a.action(kind, **({} if path is None else {"path": path}), **more)
@@ -66,7 +67,8 @@ assert "cpuinfo" in lines(ls("/proc"))
 o = ls("/proc", depth=3, limit=10000)
 assert not any(x.split("/")[0].isdigit() and x.count("/") > 1 for x in lines(o)), o.content
 assert "could not be looked into: Permission denied" in o.content
-# /proc/self is the process of the errand, and no other.
+# /proc/self is the process that carries out the action, so a list cannot look into another
+# process.
 assert lines(ls("/proc/self/root/workspace")) == [] and lines(ls("/proc/self/cwd")) == lines(ls("/"))'
 }
 
@@ -79,7 +81,7 @@ o = ls()
 assert len(lines(o)) == len(names) + 3, o.content
 assert {"$\x27two\\nlines\x27", "a b", "$\x27tab\\t\x27", "\x27quoted\x27 \\ $x", "$\x27$\\\x27own\\\x27\x27", "$\x27esc\\033]0;x\\007\x27", "\u00e9\u4e2d",
         "$\x27caf\\351\x27", "$\x27\\377\\376\x27", "$\x27d\\ne\x27/"} <= set(lines(o)), o.content
-# bash reads each printed name back as that file.
+# A name that is printed in the quotes of bash must be read back by bash as the same name.
 for n in lines(o):
     if n.startswith("$"):
         assert run("[ -e " + n + " ]").meta["exit_code"] == 0, n
@@ -115,7 +117,7 @@ o = glob("**", limit=2)
 assert o.content == "d/e/3\nd/e/2\n[4 more are not shown.]" and o.hutch["truncated_chars"] == len("d/e/1d/bd/ad/c")
 for pattern, words in (("../*", "no parts"), ("a/./b", "no parts"), ("{" + "a," * 300 + "b}", "too many"), ("{a,b}" * 12, "too many"), ("{,a}", "empty"), ("{/x,y}", "slash")):
     assert failed(glob(pattern), words), pattern
-# No pattern takes for ever.
+# The longest patterns are matched in bounded time.
 assert glob("*a" * 2000 + "b", timeout=1000).content == "" and glob("**/" * 1300 + "x", timeout=1000).content == ""
 assert failed(glob("*", path="d/a"), "Not a directory")'
 }
@@ -153,8 +155,7 @@ assert failed(move("full", to="full/x/y"), "/workspace/full: a folder cannot be 
 assert move("link", to="/workspace/full/link").observation == "move" and stat("full/link").hutch["stat"]["target"] == "none"
 assert move("g", to="g2", overwrite=False).observation == "move" and failed(move("g2", to="/usr/bin/g2"), "/workspace/g2: ")
 assert move("g2", to="g2", overwrite=True).observation == "move" and run("cat g2").content == "one"
-# The error names the path at which the action failed, which is not always the
-# first one.
+# The error names the path at which the action failed, which may be the second one.
 assert failed(move("full", to="g2", overwrite=True), "/workspace/g2: Not a directory.") and failed(move("g2", to="p/q/x"), "/workspace/p/q.")
 assert failed(move("full", to="g2/x"), "/workspace/g2: Not a directory.") and failed(move("g2/x", to="y"), "File not found: /workspace/g2/x.")
 assert failed(move("g2", to="x" * 256), "/workspace/" + "x" * 256 + ": File name too long.") and failed(move("full/..", to="y"), "/workspace/full/..: it is a mount, or no name.")
@@ -190,7 +191,7 @@ if run("id -u").content != "0":
 	acts '
 run("p=$(printf \"d/%.0s\" $(seq 1000)); mkdir -p $p; touch $p/bottom; mkdir w; cd w; seq 20000 | xargs touch; seq -f s%g 3000 | xargs mkdir; cd ..", blocking=True, timeout=1000)
 o = ls(depth=4096, limit=10000)
-# The text is at most one MiB; the names that are left out are counted.
+# The text of a list is at most 1 MiB; the names that do not fit are counted.
 last = lines(o)[-1].split()
 assert last[1:] == "more are not shown.]".split() and int(last[0][1:]) == 24002 - (len(lines(o)) - 1), (len(lines(o)), lines(o)[-2:])
 assert (1 << 20) - 8192 < len(o.content) <= 1 << 20 and o.hutch["truncated_chars"] > 0
@@ -198,7 +199,7 @@ assert lines(glob("**/bottom")) == ["d/" * 1000 + "bottom"]
 assert lines(glob("w/s29[0-3]?/"))[-1] == "w/s2939/" or len(lines(glob("w/s29[0-3]?/"))) == 40
 assert remove("d", recursive=True).observation == "remove" and remove("w", recursive=True).observation == "remove"
 assert ls().content == ""
-# The tree is deeper than the limit: the result says so, and the action does not hang.
+# This tree is deeper than the limit: the result says so, and the action does not hang.
 run("perl -e \x27mkdir(\"e\"), chdir(\"e\") for 1..4200\x27", blocking=True, timeout=1000)
 o = glob("**/none", timeout=1000)
 assert o.content.startswith("[1 folder could not be looked into: ") and "too long" in o.content, o.content
@@ -241,7 +242,7 @@ assert mkdir("ro").observation == "mkdir"'
 run("head -c 4M /dev/zero >/x/full 2>/dev/null")
 assert failed(mkdir("/ro/x"), "/ro/x: Read-only file system.") and failed(remove("/ro/f"), "/ro/f: Read-only file system.")
 assert failed(move("/ro/f", to="/ro/g"), "Read-only file system") and failed(remove("/ro", recursive=True), "Read-only file system")
-# A mount is not removed, nor anything in it, wherever it is.
+# A mount in a folder is not removed, and no file in the mount is.
 run("mkdir -p m/a; touch m/a/x")
 assert failed(remove("/workspace/m/in", recursive=True), "/workspace/m/in: it is a mount")
 assert failed(remove("m", recursive=True), "/workspace/m/in: it is a mount") and ls("m/in").content == "keep"
@@ -266,8 +267,8 @@ assert ls(thought="hm", security_risk=1).observation == "list" and run("echo sti
 
 @test "an errand that hangs keeps no other action waiting; cancel and its time-out end it" {
 	acts '
-# A command of the same user stops the process.  A process that the command
-# cannot see is an errand, or a shell that is just being started.
+# A command of the same user stops all processes that it can signal.  A process that the command
+# does not see in /proc is one that carries out an action, or a shell that is just being started.
 run("true", session="three")
 run("(base=$BASHPID; while :; do for ((p = base; p < base + 500; p++)); do [[ -e /proc/$p ]] || kill -STOP $p 2>/dev/null; done; done) & sub=$!", session="w")
 send({"action": "list", "args": {"path": "/", "depth": 4096}, "id": 1001, "session": "one"})

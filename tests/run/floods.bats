@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
-# The output of these sessions costs a thousand times its bytes (docs/actions.md, "What the
-# content is").  They wait for their own terminals, and other requests do not wait for them.
+# Tests of sessions whose output takes a thousand times as long to process as other output of the
+# same length (docs/actions.md, "What the content is").  Such a session waits for its own
+# terminal, and requests of other sessions do not wait for it.
 
 load helpers
 
@@ -13,8 +14,8 @@ teardown() {
 	end
 }
 
-# floods CODE: see act.py.  Starts forty sessions that print for ever, each in
-# one of four ways.
+# floods CODE: runs the Python CODE as act.py describes, with forty sessions that print for ever,
+# each in one of four ways.
 floods() {
 	"$HUTCH" create floods >floods
 	"$here/act.py" "$HUTCH" '

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The inside never sees folders of hutch itself (checklist 102); and paths that
-# a sandbox of root must not use (103).
+# Tests that a sandbox never shows the folders of hutch itself (number 102 of the checklist of
+# escapes, tests/escape), and that a sandbox of root uses no path that it must not use (103).
 
 load helpers
 
@@ -13,7 +13,8 @@ teardown() {
 	end
 }
 
-# look FLAG...: lists the folders as seen below /h, with these flags.
+# look FLAG...: shows the home of the host at /h in a sandbox with these flags, and prints which
+# folders of hutch a command there can list, write or read.
 look() {
 	inside "$@" sh -c 'for f in /h/.local/share/hutch /h/.cache/hutch /h/.config/hutch; do
 		ls "$f" >/dev/null 2>&1 && echo "listed $f"
@@ -182,7 +183,7 @@ look() {
 	[ -z "$output" ]
 }
 
-# modes_of PATH...: prints the modes.
+# modes_of PATH...: prints the modes of these files, on one line.
 modes_of() {
 	stat -c %a "$@" | xargs
 }
@@ -199,7 +200,8 @@ modes_of() {
 	give allow.json
 	inside --seccomp "$T/allow.json" true
 	[ "$status" -eq 0 ]
-	# Root compiles as root, and makes nothing in a folder of the user.
+	# As root, hutch compiles the profile before it changes into the user, and makes nothing
+	# in a folder of that user.
 	is_root || [ "$(modes_of new/c new/c/cache new/c/cache/hutch)" = '700 700 700' ]
 	[ ! -e home/.local ]
 }
@@ -212,7 +214,7 @@ modes_of() {
 	XDG_DATA_HOME=/proc/nonesuch catch "$HUTCH" run --audit on true
 	[ "$status" -eq 125 ]
 	[[ $stderr == *'make /proc/nonesuch'*XDG_DATA_HOME* ]]
-	# Only a launch that stores something there needs the folder.
+	# A launch that stores nothing in these folders does not need them.
 	XDG_RUNTIME_DIR=/proc/nonesuch XDG_DATA_HOME=/proc/nonesuch inside echo ran
 	[[ $status == 0 && $output == ran ]]
 }

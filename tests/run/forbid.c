@@ -9,15 +9,15 @@
  *	eperm		clone3, clone with namespaces, unshare: EPERM
  *	mounts		the mount calls alone: EPERM
  *	newcalls	the mount calls of Linux 5.2 alone: ENOSYS
- *	overlay		mount(2) of a new file system, for which hutch has it of overlays
- *			alone: ENODEV, as where there is none
- *	oldoverlay	the same with EPERM, as where user namespaces have none
+ *	overlay		mount(2) of a new file system, which hutch calls for overlays
+ *			alone: ENODEV, as where the kernel has no overlayfs
+ *	oldoverlay	the same with EPERM, as where user namespaces may not mount it
  *	xattr		user attributes: EOPNOTSUPP
  *	rename		renameat(2): EPERM, as in an overlay that does not work
  *	rights		chroot(2): EPERM, as for a process without capabilities
  *	landlock	Landlock: EOPNOTSUPP, as where it was not enabled at boot
  *	seccomp		seccomp(2): EPERM
- *	listener	nothing, but it has the one listener that there can be
+ *	listener	nothing, but it has the only listener that is possible
  *	none		nothing: a filter that allows everything */
 #include <errno.h>
 #include <fcntl.h>
@@ -95,8 +95,9 @@ static const struct {
 	{ "seccomp", SYS_seccomp, EPERM },
 };
 
-/* Decides by flags, since a filter cannot read texts; every change of a mount
- * has one of these flags. */
+/* Recognises the call by its flags, since a filter cannot read the type of the file
+ * system, a string; every call of mount(2) that changes a mount has one of these
+ * flags, and one for a new file system has none. */
 static void refuse_new(struct code *c, int error)
 {
 	add(c, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mount, 0, 3));
@@ -133,14 +134,16 @@ static int fill(struct code *c, const char *mode)
 		refuse_new(c, *mode == 'o' && mode[1] == 'v' ? ENODEV : EPERM);
 	else if (strcmp(mode, "eperm") && refuse_single(c, mode) < 0)
 		return -1;
-	/* Last, since it ends by loading another field. */
+	/* The filter for namespaces is added last, since it ends by loading another
+	 * field of seccomp_data. */
 	if (!strcmp(mode, "container") || !strcmp(mode, "eperm"))
 		refuse_namespaces(c, *mode == 'c' ? ENOSYS : EPERM);
 	add(c, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
 	return 0;
 }
 
-/* The listener must stay open, or the filter would have none. */
+/* Installs the filter.  The descriptor of the listener is not closed: without it the
+ * filter would have no listener. */
 static int install(const struct sock_fprog *program, int with_listener)
 {
 	const unsigned flags = with_listener ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0;

@@ -1,15 +1,15 @@
 #!/usr/bin/env bats
-# hutch act: the actions of git, the setup script, hooks, microagents
-# (docs/actions.md, "git"), with a real server on the loopback.
+# Tests of the git actions of hutch act, and of the setup script, hooks and microagents of a
+# repository (docs/actions.md, "git"), with a real git server on the loopback.
 
 load helpers
 
-# Written in reverse and turned around by the cases, so that no program has the
-# real token in its arguments except through the code under test.
+# The token is written in reverse here and turned around in the tests, so that no program but the
+# tested one has the real token in its arguments.
 token=elpats-yrettab-esroh-tcerroc
 
-# repository NAME: makes a bare repository $T/srv/NAME.git of one commit; more
-# commands make `extra` in its work tree.
+# repository NAME [COMMANDS]: makes a bare repository $T/srv/NAME.git of one commit; COMMANDS run
+# in its work tree before the commit.
 repository() {
 	local name=$1 extra=${2:-:}
 	mkdir -p "$T/srv"
@@ -26,8 +26,8 @@ setup() {
 	room w audit
 }
 
-# acts CODE [OPTION...]: see act.py.  Adds a function for each action, and
-# `failed(OBSERVATION, WORDS)`.
+# acts CODE [OPTION...]: runs the Python CODE with a running hutch act, as act.py describes.  Adds
+# a function for each action, and failed(OBSERVATION, WORDS).
 acts() {
 	TOKEN=$token T=$T "$here/act.py" "$HUTCH" '
 import os, sys
@@ -80,7 +80,7 @@ assert sh("grep -rs %s... /tmp /home /run ~ | wc -l" % token[:4]) == "0"
 o = run("echo " + token)
 assert o.content == "<secret-hidden>" and token not in str(o)
 assert failed(clone(url=server.url + "private/p.git", token=token, path="p"), "already exists and is not an empty directory")
-# Another user, a branch, and a shallow history.
+# This clone gives another user name, a branch, and a depth of 1.
 o = ok(clone(url=server.url + "private/p.git", token=token, user="oauth2", branch="main", depth=1, path="q/r"))
 assert server.users == {"x-access-token", "oauth2"} and o.extras["path"] == "q/r"
 assert sh("cat q/r/a.txt ../workspace/q/r/b.txt").endswith("x")' --network host --workspace "$T/w" --audit "$T/audit"
@@ -125,12 +125,13 @@ server = Server(T + "/srv", token, elsewhere=other.url)
 assert failed(clone(url=server.url + "moved/p.git", token=token), "a token is not sent there")
 assert other.seen == [], other.seen
 assert ok(clone(url=server.url + "moved/p.git")) and other.seen and not any(given for _, given in other.seen)
-# Another server that asks for the token does not get it either.
+# The token is not sent to the other server even if that server asks for it.
 other.token = token
 server.elsewhere = other.url + "private/"
 other.seen.clear()
 assert failed(clone(url=server.url + "moved/p.git", token=token, path="q"), "not sent there") and other.seen == []
-# Nor does a server that a configuration substitutes.
+# The token is not sent either if the git configuration replaces the URL by that of the other
+# server.
 sh("git config --global url.%sprivate/.insteadOf %s" % (other.url, server.url))
 assert failed(clone(url=server.url + "p.git", token=token, path="q"), "requires a token") and other.seen
 assert not any(given for _, given in other.seen), other.seen' --network host
@@ -197,11 +198,11 @@ assert failed(diff(path="large"), "file_to_large")
 sh("head -c 1048576 large >most")
 assert len(sides(diff(path="most"))[1]) == 1 << 20
 sh("mkfifo pipe"); assert failed(diff(path="pipe"), "Not a regular file")
-# A committed file counts as a change, too, relative to the base.
+# Changes relative to an earlier commit include files that were committed since.
 sh("rm pipe; rm -r sub; " + commit)
 assert pairs(changes()) == [] and ("D", "gone") in pairs(changes(ref="HEAD~1")) and sides(diff(path="keep", ref="HEAD~1"))[0] == lines(9)
 assert failed(changes(ref="none"), "there is no commit none")
-# An unmerged file is one change.
+# A file with a merge conflict is listed once, as unmerged.
 sh("git switch -qc other; echo other >keep; " + commit + "; git switch -q main; echo main >keep; " + commit + "; git -c user.name=A -c user.email=a@b merge -q other; true")
 assert pairs(changes()) == [("U", "keep")]'
 }
@@ -218,7 +219,7 @@ assert pairs(changes()) == [("M", "a.txt")] and sides(diff(path="a.txt"))[0] == 
 assert failed(branch(name="work/x", create=True), "already exists") and failed(branch(name="none"), "invalid reference")
 sh("echo 4 >>a.txt; " + commit + "; git switch -q main; git reset -q --hard origin/main; echo mine >>a.txt")
 assert failed(branch(name="work/x"), "nothing was changed") and sh("tail -n 1 a.txt") == "mine"
-# The branches have diverged: the result says so, and nothing is merged.
+# The local and the remote branch have diverged: the result says so, and nothing is merged.
 sh(commit + "; cd ..; git clone -q /srv/p.git other; cd other; echo theirs >>b.txt; " + commit + "; git push -q /workspace/p HEAD:refs/remotes/origin/main; cd ../p")
 sh("git switch -q work/x")
 o = ok(branch(name="main"))
@@ -244,7 +245,7 @@ sh("git -c core.hooksPath=/dev/null -c core.fsmonitor= checkout -q a.txt; rm -f 
 ok(branch(name="y", create=True)); ok(setup(name="x")); ok(clone(url="/workspace/h", path="/tmp/again"))
 assert quiet(), "something of the repository was run, to go to a branch"
 sh("git switch -q main"); assert run("cat /tmp/ran").content.startswith("ran")   # it would be, by hand
-# No program serves as a transport, whatever a configuration says.
+# git executes no program as a transport (ext::), even if its configuration permits that.
 sh("rm -f /tmp/ran; git config --global protocol.ext.allow always; git config --global \"url.ext::/tmp/evil .insteadOf\" https://evil.invalid/")
 assert failed(clone(url="https://evil.invalid/x"), "not allowed") and quiet()
 # Objects that a partial clone lacks are not fetched, since that would run a program.
@@ -252,7 +253,7 @@ sh("cd /workspace; git init -q -b main lazy; cd lazy; echo 1 >a.txt; " + commit 
 sh("git config core.repositoryFormatVersion 1; git config extensions.partialClone x; git config remote.x.promisor true; git config remote.x.url file:///workspace/h; git config remote.x.uploadpack /tmp/evil")
 assert failed(diff(path="a.txt"), "git cannot read what was committed: ") and quiet(), "something of the repository was run, to fetch"
 assert failed(diff(path="a.txt", ref="HEAD"), ": a read-only action fetches nothing") and failed(changes(), ": a read-only action fetches nothing") and quiet()
-# Nor by an older git that does not know the option.
+# An older git, which ignores GIT_NO_LAZY_FETCH, does not fetch the missing objects either.
 sh("mkdir /tmp/old; printf \"#!/bin/sh\nunset GIT_NO_LAZY_FETCH\nexec $(type -P git) \\\"\$@\\\"\n\" >/tmp/old/git; chmod +x /tmp/old/git")
 path = sh("echo $PATH")
 a.action("env", set={"PATH": "/tmp/old:" + path})
@@ -260,12 +261,13 @@ assert failed(diff(path="a.txt"), ": a read-only action fetches nothing") and fa
 a.action("env", set={"PATH": path})
 sh("git diff; true"); assert run("cat /tmp/ran").content.startswith("ran")
 sh("cd ../h; rm -f /tmp/ran")
-# Links do not lead to files of hutch.
+# A symbolic link or a path into /proc does not lead to files of the process of hutch.
 sh("cd /workspace; git init -q l; cd l; ln -s /proc/self p; ln -s /proc/self/maps m")
 for path in ("p/maps", "p/environ", "/proc/self/maps"):
     assert diff(path=path).observation == "error", path
 assert sides(diff(path="m")) == (None, "/proc/self/maps")
-# Variables that could redirect the repository, or change what is sent.
+# These variables could redirect git to another repository, or run programs; the actions ignore
+# them.
 a.action("env", set={"GIT_DIR": "/nowhere", "GIT_TRACE": "/tmp/trace", "GIT_EXTERNAL_DIFF": "/tmp/evil", "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "core.fsmonitor", "GIT_CONFIG_VALUE_0": "/tmp/evil"})
 run("rm -f /tmp/ran"); assert pairs(changes())[0] == ("A", "m") and quiet() and "File not found" in a.action("stat", path="/tmp/trace").content' -v "$T/srv:/srv:ro"
 }

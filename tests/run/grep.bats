@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# hutch act: grep (docs/actions.md, "Files and folders").
+# Tests of the action grep of hutch act (docs/actions.md, "Files and folders").
 
 load helpers
 
@@ -11,8 +11,8 @@ teardown() {
 	end
 }
 
-# acts CODE [OPTION...]: see act.py.  Adds grep(), and `failed(OBSERVATION,
-# WORDS)`. $WITHOUT is a PATH without rg.
+# acts CODE [OPTION...]: runs the Python CODE with a running hutch act, as act.py describes.  Adds
+# grep(), and failed(OBSERVATION, WORDS). $WITHOUT is a PATH that has no rg.
 WITHOUT='PATH=/workspace/bin:/nowhere'
 acts() {
 	"$here/act.py" "$HUTCH" '

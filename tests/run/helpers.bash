@@ -1,11 +1,11 @@
-# helpers.bash -- shared by the files of the run tier; each has `load helpers`.
-# A file whose setup() and teardown() must do more than `begin` and `end` has
-# its own, which call these. (The two about texts, completion.bats and
-# docs.bats, have the folder that bats gives.)
+# helpers.bash -- functions for the .bats files of this folder; each has `load helpers`.  A file
+# whose setup() and teardown() must do more than `begin` and `end` defines its own, which call
+# these. (completion.bats and docs.bats only compare texts, and use the folder that bats makes.)
 #
-# Every test has a folder of its own, $T, with a home and runtime folder of its
-# own in it, so that nothing depends on, or touches, those of the user.  Root's
-# hutch stands for another user ($who), who owns the folders that `room` makes.
+# Every test has a folder of its own, $T, with a home and runtime folder of its own in it, so that
+# nothing depends on, or touches, those of the user.  Root's hutch runs sandboxes for another user
+# ($who), who owns the folders that `room` makes.
+#
 # shellcheck shell=bash disable=SC2034,SC2154 # shared with the files that load it
 
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
@@ -13,8 +13,8 @@ PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 # shellcheck source=tests/patience.bash
 source "${BASH_SOURCE[0]%/*}/../patience.bash"
 
-# Set here, not from the environment: end() removes the folder and kills the
-# processes, even if begin() never ran.
+# T and started are set here, not taken from the environment: end() removes the folder $T and
+# kills the processes in started, even if begin() never ran.
 T='' started=()
 
 setup() {
@@ -26,7 +26,7 @@ teardown() {
 }
 
 begin() {
-	# Starts as few programs as possible: this runs some thousand times.
+	# begin() starts as few programs as possible, since it runs some thousand times.
 	here=$BATS_TEST_DIRNAME top=${BATS_TEST_DIRNAME%/*/*}
 	HUTCH=${HUTCH:-$top/build/hutch}
 	[[ $HUTCH == /* && ! -L $HUTCH ]] || HUTCH=$(realpath "$HUTCH")
@@ -39,7 +39,8 @@ begin() {
 	give "$T/home" "$T/runtime"
 	export HOME=$T/home XDG_RUNTIME_DIR=$T/runtime
 	unset XDG_CACHE_HOME XDG_DATA_HOME XDG_CONFIG_HOME
-	# The mark in the arguments by which the processes of this test are found.
+	# Commands of a test have this mark in their arguments, so that their processes can be
+	# found.
 	mark=mark.${T##*.}.$$
 	started=()
 	cd "$T" || return 1
@@ -53,7 +54,7 @@ end() {
 	[[ -z ${T:-} ]] || rm -rf "$T"
 }
 
-# remove_boxes: called before `end` where sandboxes live on.
+# remove_boxes: removes all sandboxes; called before `end` in tests whose sandboxes live on.
 remove_boxes() {
 	local name
 	for name in $("$HUTCH" ps -q 2>/dev/null); do
@@ -74,13 +75,13 @@ room() {
 	done
 }
 
-# give PATH...: gives files to the user that the inside stands for.
+# give PATH...: makes $who, the user that the sandbox runs for, the owner of these files.
 give() {
 	! is_root || chown -hR "$who:$who" "$@"
 }
 
-# needs_range: skips the test unless the user that the sandbox stands for has a
-# range of ids (idmap.bats).
+# needs_range: skips the test unless the user that the sandbox runs for has a range of ids in
+# /etc/subuid (idmap.bats).
 needs_range() {
 	local name
 	name=$(cut -d: -f1 /etc/subuid 2>/dev/null | while read -r name; do
@@ -93,7 +94,7 @@ needs_range() {
 	give home runtime
 }
 
-# as_who COMMAND...: runs it as the user that the inside stands for.
+# as_who COMMAND...: runs COMMAND as $who, the user that the sandbox runs for.
 as_who() {
 	if is_root; then
 		setpriv --reuid "$who" --regid "$who" --clear-groups "$@"
@@ -102,15 +103,15 @@ as_who() {
 	fi
 }
 
-# outer COMMAND...: runs it as that user, with all capabilities in a user
-# namespace and mounts of its own, like an outer container.
+# outer COMMAND...: runs COMMAND as the user $who, with all capabilities in a user namespace and
+# mounts of its own, like an outer container.
 outer() {
 	as_who unshare -Uc --keep-caps -m "$@"
 }
 
-# masked COMMAND...: runs it in an outer container whose /proc has a mask.
-# Every other procfs that this host has mounted, perhaps in a chroot, is masked
-# as well: the kernel accepts any complete one.
+# masked COMMAND...: runs COMMAND in an outer container in whose /proc a mount hides a file.
+# Every other procfs that this host has mounted, perhaps in a chroot, is masked in the same way:
+# the kernel lets a user namespace mount a new procfs if any mounted one is complete.
 masked() {
 	outer unshare -mpf --mount-proc sh -c '
 		while read -r _ _ _ _ at rest; do
@@ -130,8 +131,8 @@ tool() {
 	echo "$BUILD/tests/run/$1"
 }
 
-# Runs Python with the standard library only; importing the site-packages of a
-# host may take longer than the tests themselves.
+# Runs Python with the standard library only; importing the site-packages of the host may take
+# longer than the test itself.
 python3() {
 	command python3 -SE "$@"
 }
@@ -140,14 +141,15 @@ box() {
 	"$HUTCH" run "$@"
 }
 
-# supervisor_of [NAME]: prints its process id.
+# supervisor_of [NAME]: prints the process id of the supervisor of sandbox NAME (box), the parent
+# of its pid 1.
 supervisor_of() {
 	awk '/^PPid:/ { print $2 }' \
 		"/proc/$("$HUTCH" inspect "${1:-box}" | sed -n 's/.*"pid": \([0-9]*\).*/\1/p')/status"
 }
 
-# catch COMMAND...: sets status, output, lines, stderr and stderr_lines, and
-# prints them if the test fails.
+# catch COMMAND...: runs COMMAND; sets status, output, lines, stderr and stderr_lines, and prints
+# them so that bats shows them if the test fails.
 catch() {
 	local caught=$BATS_TEST_TMPDIR/caught
 	status=0
@@ -161,23 +163,23 @@ catch() {
 	printf 'status %s\nstdout: %s\nstderr: %s\n' "$status" "$output" "$stderr"
 }
 
-# hutch VERB ARG...: runs any verb by catch.
+# hutch VERB ARG...: runs hutch by catch.
 hutch() {
 	catch "$HUTCH" "$@"
 }
 
-# acts CODE [OPTION...]: see act.py.
+# acts CODE [OPTION...]: runs the Python CODE with a running hutch act, as act.py describes.
 acts() {
 	"$here/act.py" "$HUTCH" "$@"
 }
 
-# inside ARG...: prints the output of the sandbox.
+# inside ARG...: runs hutch run by catch.
 inside() {
 	catch box "$@"
 }
 
-# python_inside FILE [FLAG...] -- CASE [ARG...]: runs a function of a Python
-# file of this folder in a sandbox, which reads the file on its stdin.
+# python_inside FILE [FLAG...] -- CASE [ARG...]: runs the function CASE of a Python FILE of this
+# folder in a sandbox; python3 reads the file from stdin.
 python_inside() {
 	local file=$here/$1 flags=()
 	shift
@@ -188,8 +190,8 @@ python_inside() {
 	inside -i "${flags[@]}" /usr/bin/python3 -SE - "${@:2}" <"$file"
 }
 
-# fails CODE PATTERN ARG...: hutch run ends with that code, prints nothing, and
-# gives one sentence that matches, at most with one line of hint.
+# fails CODE PATTERN ARG...: checks that hutch run ends with CODE, prints nothing on stdout, and
+# prints one sentence that matches PATTERN on stderr, with at most one hint.
 fails() {
 	local code=$1 pattern=$2
 	shift 2
@@ -197,15 +199,15 @@ fails() {
 	[[ $status == "$code" ]] && [[ -z $output ]] && one_sentence "$pattern"
 }
 
-# never COMMAND...: the command must fail. (After `!`, and before the last `&&`,
-# `set -e` ignores the status of a command, so a test must not claim anything in
-# that way.)
+# never COMMAND...: checks that COMMAND fails. (`set -e` ignores the status of a command after `!`
+# and before the last `&&`, so `! COMMAND` in a test checks nothing.)
 never() {
 	! "$@"
 }
 
 one_sentence() {
-	# One expression: a caller that is part of a condition has no `set -e`.
+	# This is one expression, since `set -e` has no effect in a function that is called as a
+	# part of a condition.
 	[[ ${stderr_lines[0]} =~ ^hutch:\ $1 ]] && ((${#stderr_lines[@]} <= 2)) &&
 		[[ ${#stderr_lines[@]} == 1 || ${stderr_lines[1]} == 'hutch: hint: '?* ]]
 }
@@ -220,7 +222,7 @@ flags_of_help() {
 		grep -oE -- '--?[A-Za-z-]+' | sort
 }
 
-# has PATTERN: the last output has a line that matches the extended expression.
+# has PATTERN: checks that a line of $output matches the extended regular expression.
 has() {
 	grep -qE -- "$1" <<<"$output" || {
 		printf 'no line of the output matches %s:\n%s\n' "$1" "$output"
@@ -232,8 +234,8 @@ has_not() {
 	! grep -E -- "$1" <<<"$output"
 }
 
-# until_true COMMAND...: waits for a state that no file descriptor reports, such
-# as one in /proc.  It is the only polling loop of these tests.
+# until_true COMMAND...: repeats COMMAND until it succeeds, to wait for a state that no file
+# descriptor reports, such as one in /proc.  It is the only polling loop of these tests.
 until_true() {
 	local deadline=$((SECONDS + PATIENCE))
 	until "$@"; do
@@ -245,10 +247,9 @@ until_true() {
 	done
 }
 
-# start ARG...: runs hutch in the background as $pid, with its output on
-# descriptor 7 and its errors in $T/err.  It has the signals of a foreground
-# program, since a shell starts a background one with SIGINT and SIGQUIT
-# ignored.  Until it has printed something it may not be hutch yet.
+# start ARG...: runs hutch in the background as $pid, with its output on descriptor 7 and its
+# errors in $T/err.  SIGINT and SIGQUIT, which a shell ignores for background programs, have their
+# default action.  Before hutch has printed its first line, $pid may still be the shell.
 start() {
 	mkfifo "$T/out"
 	env --default-signal "$HUTCH" run "$@" >"$T/out" 2>"$T/err" 3>&- </dev/null &
@@ -258,7 +259,8 @@ start() {
 	rm "$T/out"
 }
 
-# said WORD: compares the next line that the command in the background prints.
+# said WORD: reads the next line that the hutch in the background prints, and checks that it is
+# WORD.
 said() {
 	local line
 	read -r -t "$PATIENCE" line <&7 || {
@@ -271,7 +273,7 @@ said() {
 	}
 }
 
-# ended CODE: waits for hutch in the background, and compares its code.
+# ended CODE: waits for the end of the hutch in the background, and checks its exit code.
 ended() {
 	local rc=0
 	wait "$pid" || rc=$?
@@ -282,8 +284,7 @@ ended() {
 	}
 }
 
-# marked [MARK]: prints the processes of this machine with the mark in their
-# arguments.
+# marked [MARK]: prints the pids of all processes with the mark in their arguments.
 marked() {
 	pgrep -f -- "${1:-$mark}" || true
 }
@@ -292,7 +293,8 @@ none_marked() {
 	[[ -z $(marked "$@") ]]
 }
 
-# descendants PID: prints all processes below it, as far as the parents are alive.
+# descendants PID: prints the pids of all descendants of process PID whose ancestors up to PID are
+# alive.
 descendants() {
 	ps -e -o pid=,ppid= | awk -v top="$1" '
 		{ parent[$1] = $2 }
@@ -313,7 +315,8 @@ all_gone() {
 	done
 }
 
-# state_of DIR...: prints the content of these folders, to compare before and after.
+# state_of DIR...: prints the content of these folders, so that a test can compare it before and
+# after.
 state_of() {
 	find "$@" -printf '%p %y %m %u %g %l %s\n' | sort
 	find "$@" -type f -exec sha256sum {} + | sort
@@ -326,19 +329,20 @@ needs_static() {
 	! is_sanitized || skip "this build of hutch is not static"
 }
 
-# needs_listener: skips the test unless refused calls are reported (denials.h).
+# needs_listener: skips the test unless hutch can have a seccomp listener, which reports refused
+# system calls (denials.h).
 needs_listener() {
 	inside --json sh -c 'unshare -U true; exit 3'
 	[[ $stderr == *'was refused'* ]] || skip "a filter around this process has the one listener"
 }
 
-# is_sanitized: a sanitized build takes several times as long.
+# is_sanitized: true for a build with sanitizers, which takes several times as long.
 is_sanitized() {
 	readelf -d "$BUILD/libexec/hutch-executor" 2>/dev/null | grep -q NEEDED
 }
 
-# image NAME: makes a folder that is a root once the host's /usr is mounted in
-# it, with a file and a folder for tests of writing.
+# image NAME: makes a folder that is a root file system once the host's /usr is mounted in it,
+# with a file and a folder for tests that write.
 image() {
 	mkdir -p "$T/$1"/{usr,etc,data}
 	ln -s usr/bin usr/sbin usr/lib usr/lib64 "$T/$1"
@@ -347,7 +351,7 @@ image() {
 	give "$T/$1"
 }
 
-# imaged NAME ARG...: runs hutch run in it.
+# imaged NAME ARG...: runs hutch run with the folder that `image NAME` has made as its root.
 imaged() {
 	box --image "dir:$T/$1" -v /usr:/usr:ro "${@:2}"
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Images and folders that were prepared to mislead hutch, and attacks on files
-# of hutch itself: checklist 7 to 10, 19, 20, 23.
+# Images and folders that were prepared to mislead hutch, and attacks on files of hutch itself:
+# numbers 7 to 10, 19, 20 and 23 of the checklist of escapes (tests/escape).
 
 load helpers
 
@@ -44,7 +44,7 @@ teardown() {
 	[ "$(ls victim)" = file ]
 }
 
-# As with every folder image, writes go to the layer above it.
+# The root is a folder image, so writes go to a layer above it, as with every folder image.
 @test "8: an image whose /dev, /proc, /sys or /tmp are links does not lead hutch outside" {
 	room victim
 	for name in dev proc sys tmp run workspace etc; do
@@ -104,7 +104,7 @@ teardown() {
 	[ -z "$(ls img/run)" ]
 }
 
-# The other process swaps as fast as it can during all ROUNDS launches.
+# Another process exchanges the target and a link as fast as it can during all ROUNDS launches.
 @test "10: a target that is swapped with a link during the launch does not lead outside" {
 	room victim w
 	mkdir w/spot
@@ -139,8 +139,8 @@ teardown() {
 	until_true test -e w/begun
 	for ((n = 0; n < ${ROUNDS:-40}; n++)); do
 		catch box -v "$T/w/source:/x:ro" cat /x/f >/dev/null
-		# The launch saw either state of the host at one instant, never
-		# a mixture that fails late.
+		# The launch must see one of the two states of the host, at one instant; it must
+		# not see a mixture of both and fail late.
 		[ "$status" -eq 125 ] || [ "$output" = meant ] || [ "$output" = secret ]
 	done
 	touch w/stop

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
-# Hosts that forbid something that hutch needs: the error names the cause and
-# the command that would change it.  Each test uses a user namespace of its own,
-# so that nothing on this host is changed.
+# Tests of hosts that forbid what hutch needs: the error names the cause and the command that
+# would change it.  Each test uses a user namespace of its own, so that nothing on this host is
+# changed.
 
 load helpers
 
@@ -13,7 +13,7 @@ teardown() {
 	end
 }
 
-# bounded NAME: runs hutch where the sysctl user.NAME is 0.
+# bounded NAME: runs hutch in a user namespace where /proc/sys/user/NAME is 0.
 bounded() {
 	catch outer sh -c "echo 0 >/proc/sys/user/$1 && exec \"\$@\"" - "$HUTCH" run echo ran
 }

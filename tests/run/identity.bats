@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# -u, --cap-add, --cap-drop, and the user that a sandbox stands for.
+# Tests of -u, --cap-add and --cap-drop, and of the user of the host that a sandbox runs for.
 
 load helpers
 
@@ -25,7 +25,7 @@ caps() {
 @test "-u root is id 0 with its home, and with few capabilities" {
 	inside -u root sh -c 'id; echo $HOME $USER $LOGNAME; touch ~/x && echo made'
 	[ "${lines[*]}" = "uid=0(root) gid=0(root) groups=0(root) /root root root made" ]
-	# CHOWN DAC_OVERRIDE FOWNER FSETID SETGID SETUID
+	# The mask has CHOWN DAC_OVERRIDE FOWNER FSETID SETGID SETUID.
 	[ "$(caps -u root)" = 00000000000000db ]
 }
 

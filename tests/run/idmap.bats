@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
-# --idmap ranges: 65536 ids through newuidmap.
+# Tests of --idmap ranges, which maps 65536 ids by newuidmap(1).
 
 load helpers
 
 setup() {
 	begin
-	# The user that the sandbox stands for needs a range in /etc/subuid.
+	# As root, the tests choose a user for the sandbox who has a range in /etc/subuid.
 	if is_root; then
 		local name
 		name=$(cut -d: -f1 /etc/subuid 2>/dev/null | while read -r n; do
@@ -63,8 +63,8 @@ ranges() {
 	[ "${lines[*]}" = "33:33 5" ]
 }
 
-# sets OPTIONS...: prints the ids of a command in a sandbox, and its sets of
-# capabilities except the bounding one.
+# sets OPTIONS...: prints the ids of a command in a sandbox, and its capability sets without the
+# bounding set.
 sets() {
 	hutch exec "$@" sh -c 'echo "$(id -u):$(id -g) $(sed -n "s/^Cap\(Inh\|Prm\|Eff\|Amb\):\t0*//p" /proc/self/status | sed "s/^$/-/" | xargs)"'
 }
@@ -91,8 +91,7 @@ sets() {
 			root*) [ "$output" = '0:5 - db db -' ] ;;
 			esac
 		done
-		# An action of root succeeds, one that other users may not do is
-		# refused.
+		# Root inside may give the file to another user; another user may not read it.
 		hutch exec -u root $name sh -c 'echo x >/workspace/f && chown 33:33 /workspace/f && chmod 600 /workspace/f'
 		[ "$status" -eq 0 ]
 		hutch exec -u 34 $name cat /workspace/f
@@ -191,8 +190,8 @@ sets() {
 	[[ $status == 0 && $output == "$plain" ]]
 }
 
-# with_subids LINE...: runs hutch in a mount namespace whose subid files have
-# only these lines.
+# with_subids LINE...: runs hutch in a mount namespace where /etc/subuid and /etc/subgid have only
+# these lines.
 with_subids() {
 	printf '%s\n' "$@" >subids
 	catch outer sh -c 'mount --bind "$1" /etc/subuid && mount --bind "$1" /etc/subgid && shift && exec "$@"' - \
@@ -204,14 +203,15 @@ with_subids() {
 	with_subids somebody:100000:65536
 	one_sentence '--idmap ranges: /etc/subuid grants no range'
 	[[ ${stderr_lines[1]} == *"usermod --add-subuids"*" $(id -un "$who")" ]]
-	# An entry by number suffices; then the next error comes: hutch is in a
-	# user namespace.
+	# A range that is given to the user by number suffices, so the next check fails instead:
+	# hutch is in a user namespace already.
 	with_subids "$who:100000:65536"
 	[[ $stderr == *'hutch is in a user namespace already'* ]]
 }
 
 @test "the reason that takes the rights of the helpers away is reported" {
-	# newuidmap prints an error of its own before.
+	# newuidmap prints an error of its own before that of hutch, so only parts of stderr are
+	# compared.
 	catch setpriv --no-new-privs "$HUTCH" run --idmap ranges true
 	[ "$status" -eq 125 ]
 	[[ $stderr == *'hutch: --idmap ranges: no_new_privs is set on this process'* ]]
@@ -225,7 +225,8 @@ with_subids() {
 	refuses '--idmap takes single or ranges' --idmap all true
 }
 
-# The executor has another user id here, with capabilities that commands do not get.
+# With --idmap ranges the executor has another user id than commands, and capabilities that
+# commands do not get.
 @test "files are searched and folders made as the user of the commands" {
 	local id
 	for id in 1000 1234 0; do

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# hutch image build: a Dockerfile becomes an image that runs.
+# Tests of hutch image build, which makes an image from a Dockerfile.
 
 load helpers
 load busybox
@@ -16,14 +16,15 @@ teardown() {
 	end
 }
 
-# build [FLAG...]: builds ctx with the Dockerfile on stdin, as t:1.
+# build [FLAG...]: builds the image t:1 from the folder ctx with the Dockerfile on stdin.
 build() {
 	cat >ctx/Dockerfile
 	give ctx
 	catch "$HUTCH" image build -t t:1 "$@" ctx
 }
 
-# built: the same, and it must succeed; only the digest is on stdout.
+# built [FLAG...]: builds t:1 like build, and checks that this succeeds and prints only the digest
+# on stdout.
 built() {
 	build "$@"
 	[[ $status == 0 && ${#lines[@]} == 1 && $output =~ ^sha256:[0-9a-f]{64}$ ]]
@@ -34,7 +35,7 @@ in_image() {
 	inside --image t:1 -- "$@"
 }
 
-# says PATTERN: a line of the last stderr matches.
+# says PATTERN: checks that a line of the last stderr matches.
 says() {
 	grep -qE -- "$1" <<<"$stderr" || {
 		printf 'no line of stderr matches %s\n' "$1"
@@ -42,7 +43,7 @@ says() {
 	}
 }
 
-# refused PATTERN: the build failed with a sentence that matches.
+# refused PATTERN: checks that the build failed with one sentence that matches.
 refused() {
 	[[ $status == 125 && -z $output ]] && says "^hutch: $1" &&
 		[[ $(grep -v '^hutch: hint:' <<<"$stderr" | tail -1) == hutch:* ]]

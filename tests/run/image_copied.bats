@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# Images where there is no overlayfs and no fuse-overlayfs: the root is a copy.
+# Tests of images on a host that has neither overlayfs nor fuse-overlayfs: the root of the sandbox
+# is a copy of the image.
 
 load helpers
 load no_overlay
@@ -122,15 +123,15 @@ x" ]
 	kill -KILL "$pid"
 	wait "$pid" || true
 	until_gone left
-	# Leftovers without a lock, which the next launch removes.
+	# These leftovers have no lock; the next launch removes them.
 	as_who mkdir -p home/.local/share/hutch/.upper-abcdef/upper/data
 	inside --image dir:img true
 	[ "$status" -eq 0 ]
 	[ -z "$(left)" ]
 }
 
-# ended_halfway: a launch gets SIGTERM while its image is copied; if the copy
-# was quicker than this test, the test passes all the same.
+# ended_halfway: starts a launch and sends SIGTERM while the image is being copied; if the copy
+# was complete before that, the test passes all the same.
 ended_halfway() {
 	start --image dir:img true
 	until_true begun_or_over
@@ -150,8 +151,8 @@ begun_or_over() {
 	[ -z "$(left)" ]
 }
 
-# The copying process has ended, and so has the one that would report it; a
-# process that it started has not yet.
+# The copying process ends with an error while a process that it has started in the background can
+# still write to the copy.
 @test "a copy that failed is removed when no process writes to it any more" {
 	base img
 	mkdir -p moved/libexec
@@ -176,7 +177,8 @@ begun_or_over() {
 	echo >&8
 	ended 125
 	grep -q 'the image could not be copied' "$T/err"
-	# The copy existed as long as a process could write to it.
+	# The file proves that the copy was not removed before the last process that could write
+	# to it had ended.
 	[ -s home/late ]
 	[ -z "$(left)" ]
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# Images where there is no overlayfs, and fuse-overlayfs is installed: it serves the root.
+# Tests of images on a host without overlayfs where fuse-overlayfs is installed, which then serves
+# the root of the sandbox.
 
 load helpers
 load no_overlay
@@ -12,7 +13,8 @@ setup() {
 	without overlay
 }
 
-# The janitor can remove folders that their owner may not write to, which rm cannot.
+# The folders are left to the janitor, which can remove folders that their owner may not write to;
+# rm cannot.
 teardown() {
 	remove_boxes
 	((${#started[@]} == 0)) || kill -KILL "${started[@]}" 2>/dev/null || true
@@ -31,17 +33,17 @@ server_of() {
 	done
 }
 
-# pid_of_one: prints pid 1 of the sandbox, from the output of inspect.
+# pid_of_one: prints the host's pid of pid 1 of the sandbox, from $output of hutch inspect.
 pid_of_one() {
 	grep -oE '"pid": ?[0-9]+' <<<"$output" | grep -oE '[0-9]+$'
 }
 
-# interrupt PID: sends SIGINT; prints the pid unless the process has ended.
+# interrupt PID: sends SIGINT to the process, and prints PID unless the process has ended.
 interrupt() {
 	! kill -INT "$1" 2>/dev/null || lives "$1"
 }
 
-# lives PID: prints the pid unless the process has ended.
+# lives PID: prints PID unless the process has ended.
 lives() {
 	[ ! -e "/proc/$1/stat" ] || echo "$1"
 }
@@ -147,9 +149,10 @@ x
 	}
 	has_status NoNewPrivs 1
 	has_status Seccomp 2
-	# One filter more than the outer sandbox has.
+	# The server of the root has one seccomp filter more than the process that ran hutch.
 	has_status Seccomp_filters $(($(sed -n 's/^Seccomp_filters:\t//p' "/proc/$pid/status") + 1))
-	# CHOWN, DAC_OVERRIDE, FOWNER, FSETID of its own user namespace.
+	# The mask has CHOWN, DAC_OVERRIDE, FOWNER and FSETID, in the user namespace of the
+	# server.
 	for set in CapPrm CapEff CapBnd; do
 		has_status $set 000000000000001b
 	done
@@ -159,7 +162,7 @@ x
 			[ "$(readlink "/proc/$server/ns/$ns")" != "$(readlink "/proc/$other/ns/$ns")" ]
 		done
 	done
-	# The device is on a mount that does not exist any more.
+	# Descriptor 3 was opened on a mount that was removed, so its path may lack /dev.
 	readlink "/proc/$server"/fd/{0,1,2,3} | tr '\n' ' ' | grep -qE '^/dev/null /dev/null pipe:\[[0-9]+\] (/dev)?/fuse $'
 	for fd in "/proc/$server/fd"/*; do
 		((${fd##*/} < 4)) || readlink "$fd"
@@ -168,7 +171,7 @@ x
 	grep -qE '^Max address space +1073741824 +1073741824 ' "/proc/$server/limits"
 	[ -z "$(tr -d '\0' <"/proc/$server/environ")" ]
 	ls "/proc/$server/root/" | grep -vE '^(disk|etc|layers|lib(x?32|64)?|proc|usr)$' && return 1
-	# Only the disk and a proc are writable.
+	# In the mount namespace of the server only the disk and a procfs are writable.
 	awk '$6 ~ /^rw/ && $5 !~ "^/(disk|proc)$"' "/proc/$server/mountinfo" | grep . && return 1
 	[ "$(ps -o sid= -p "$server" | tr -d ' ')" = "$server" ]
 }
@@ -206,8 +209,8 @@ x
 	said there
 	server=$(server_of "$pid")
 	kill -STOP "$server"
-	# The inside cannot react to the first two signals; several at once may
-	# become one.
+	# The inside cannot react to the first two signals, since its root does not answer;
+	# several pending signals may become one, so the test sends more.
 	until_gone interrupt "$pid"
 	rc=0
 	wait "$pid" || rc=$?
@@ -216,7 +219,8 @@ x
 	until_gone left
 }
 
-# deaf: a server that takes a request and never answers it.
+# deaf FILE: compiles a program that takes one request of the kernel for a FUSE file system and
+# never answers it.
 deaf() {
 	cc -x c -o "$1" - <<'C'
 #include <linux/fuse.h>
@@ -313,8 +317,8 @@ C
 	[[ $stderr == *'the root is a copy of the image'* ]]
 }
 
-# When fuse-overlayfs drops a name on which a mask is mounted, the mask would go
-# with it.
+# hutch masks its own folders by mounts, but when fuse-overlayfs drops a name with a mount on it,
+# the mount goes, too; so such an image is copied or refused.
 @test "an image with a folder of hutch's own in it is not served" {
 	base home
 	refuses 'the image .*home has hutch.s own folders in it' --image "dir:$HOME" true
@@ -364,7 +368,8 @@ C
 	hutch cp box:/data/new -
 	[ "$status" -eq 0 ]
 	[ -n "$(left)" ]
-	# The confined supervisor does not wait for a server that is stopped.
+	# The confined supervisor must end the sandbox without waiting for a server that is
+	# stopped.
 	hutch inspect box
 	server=$(server_of "$(ps -o ppid= -p "$(pid_of_one)" | tr -d ' ')")
 	kill -STOP "$server"
@@ -398,7 +403,7 @@ new" ]
 	one=$(pid_of_one)
 	supervisor=$(ps -o ppid= -p "$one" | tr -d ' ')
 	server=$(server_of "$supervisor")
-	# A confined supervisor can still kill it.
+	# The supervisor is confined by now, and still ends the sandbox when the server is killed.
 	kill -KILL "$server"
 	until_gone lives "$one"
 	until_gone left

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
-# Hostile layers that try to write outside of their folder, or to use up
-# resources: nothing outside changes, and a refused layer is removed.  The
-# program `layer` unpacks one as hutch image does; layers.py makes them.  The
-# numbers are those of the list of known escapes, in its part on images.
+# Tests of hostile layers, which try to write outside of their folder, or to use up resources:
+# nothing outside changes, and a refused layer is removed.  The program `layer` unpacks a layer as
+# hutch image does; layers.py makes the layers.  The numbers in the names of tests are those in
+# the list of known escapes.
 
 bats_require_minimum_version 1.5.0
 load helpers
@@ -37,8 +37,8 @@ make_layer() {
 	python3 "$here/layers.py" "$1" "$T/outside" >"$1.tar"
 }
 
-# layer CASE [ARG...]: unpacks one; $fs is the folder, $left_out the number of
-# entries left out.
+# layer CASE [ARG...]: makes the layer CASE and unpacks it; $fs is the folder, $left_out the
+# number of entries that were left out.
 layer() {
 	local name=$1
 	shift
@@ -51,7 +51,8 @@ layer() {
 	nothing_half
 }
 
-# refused CASE KIND TEXT [ARG...]: the layer is refused, and no part of it is left.
+# refused CASE KIND TEXT [ARG...]: checks that the layer CASE is refused with that error, and that
+# no part of it is left.
 refused() {
 	local name=$1 kind=$2 text=$3
 	shift 3

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# --image REF: an image of the store as the root, and the settings of its
-# configuration.
+# Tests of --image REF: an image of the store is the root of the sandbox, and its configuration
+# gives settings.
 
 load helpers
 
@@ -15,7 +15,7 @@ teardown() {
 	end
 }
 
-# layer NAME: makes a folder that becomes a layer; the first one has a shell.
+# layer NAME: makes a folder that will be a layer of an image; the layer called base has a shell.
 layer() {
 	mkdir -p "$1"
 	[[ $1 != base ]] || base
@@ -35,12 +35,12 @@ base() {
 	echo "of the image" >base/data/file
 }
 
-# made REFERENCE ARG...: see store.py.
+# made REFERENCE ARG...: puts an image of layers into the store, as store.py describes.
 made() {
 	"$here/store.py" "$@" >/dev/null && give home
 }
 
-# from_image ARG...: prints the output of a command in it.
+# from_image ARG...: runs hutch run with the image img, by catch.
 from_image() {
 	inside --image img "$@"
 }
@@ -355,7 +355,7 @@ tar" ]
 	made img base
 	large=$(find "$HOME" -name large -path '*/layers/*')
 	pages_of() { fincore -nbo PAGES "$large" | tr -d ' '; }
-	# A kernel that is short of memory may drop some pages: they are read
+	# If the kernel is short of memory it may drop some pages of the file, so the file is read
 	# once more.
 	all_there() {
 		(($(pages_of) == 32 << 20 >> 12)) && return
@@ -368,13 +368,14 @@ tar" ]
 	for n in 1 2 3; do
 		from_image -- sh -c 'cat /data/large | wc -c'
 		[ "$output" = $((32 << 20)) ]
-		# The pages of a copy would not be counted.
+		# The pages are counted in the file of the store: if the sandbox read a copy, none
+		# would be there.
 		until_true all_there
 	done
 }
 
-# The kernel divides each shared page by the number of processes that map it
-# (proc(5), Pss): the program text, which is never written, exists once for all.
+# The kernel divides each shared page by the number of processes that map it (proc(5), Pss).  The
+# text of the program is never written, so the shares of all processes must add up to one copy.
 @test "sandboxes that live at once share the pages of what they run" {
 	local count=${SHARERS:-20} seconds=$((1000000 + $$)) n
 	layer base
@@ -383,8 +384,8 @@ tar" ]
 		"$HUTCH" create --image img "share$n" >/dev/null
 		"$HUTCH" exec -d "share$n" -- sleep "$seconds" >/dev/null
 	done
-	# The number of processes that map it; KiB of all their mappings, and of
-	# all their shares.
+	# holders is the number of processes that map the text of busybox; mapped is the sum of
+	# their mappings in KiB, and shared the sum of their shares.
 	read -r holders mapped shares < <(for n in $(pgrep -fx "sleep $seconds"); do
 		cat "/proc/$n/smaps"
 	done | awk '

@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
-# hutch image pull, against the docker-registry of Debian on loopback, behind a
-# proxy that alters its answers as a network or an attacker in it could
-# (registries.py). umoci makes the images, of busybox and noise.
+# Tests of hutch image pull with the docker-registry of Debian on loopback, behind a proxy that
+# alters its answers as a network or an attacker in it could (registries.py). umoci makes the
+# images, which contain busybox and random bytes.
 
 load helpers
 
-# Must never occur in any output; registries.py has it, too.
+# This password must never occur in any output; registries.py has it, too.
 SECRET='a secret password'
 
 setup_file() {
@@ -26,7 +26,7 @@ teardown_file() {
 	rm -rf "$R"
 }
 
-# layer FILE: adds a layer with the file below /data to the image that is being made.
+# layer FILE: adds a layer to the image that is being made; the layer has FILE in /data.
 layer() {
 	umoci unpack --rootless --image "$R/layout:made" "$R/bundle" >/dev/null
 	mkdir -p "$R/bundle/rootfs/data" "$R/bundle/rootfs/bin"
@@ -64,7 +64,8 @@ fill() {
 	index
 }
 
-# Makes an index of both by hand, since skopeo makes none.
+# Makes an image index of the two images (for two architectures) by hand, since skopeo cannot make
+# one.
 index() {
 	manifest_of public/arm:1 >"$R/arm"
 	"$BATS_TEST_DIRNAME/image_pull.py" index "$R" >"$R/index"
@@ -114,14 +115,15 @@ pull() {
 	[[ $output$stderr != *Bearer* && $output$stderr != *eyJ* ]]
 }
 
-# pulls ARG...: prints one pinned reference, and nothing else.
+# pulls ARG...: pulls an image, and checks that hutch prints one reference with a digest and
+# nothing else.
 pulls() {
 	pull "$@"
 	[[ $status == 0 && -z $stderr && ${#lines[@]} == 1 && $output == *@sha256:* ]]
 }
 
-# refuses_to_pull PATTERN REF...: fails with one sentence, and no part of the
-# image is visible.
+# refuses_to_pull PATTERN REF...: checks that the pull fails with one sentence, and that the store
+# shows no part of the image.
 refuses_to_pull() {
 	pull "${@:2}"
 	[[ $status == 125 && -z $output ]] && one_sentence "$1" && nothing_visible
@@ -216,7 +218,7 @@ heard() {
 		"127.0.0.1:$basic/private/tool:1"
 	log_in "{\"auths\":{\"127.0.0.1:$basic\":{\"auth\":\"$(auth "me:$SECRET")\"}}}"
 	pulls "127.0.0.1:$basic/private/tool:1"
-	# Other registries do not get the credentials.
+	# A registry on another port does not get the credentials of the first one.
 	pulls "127.0.0.1:$open/public/tool:1"
 	[ "$(heard "^open .* Basic")" = 0 ] && [ "$(heard "^basic .* Basic")" -ge 1 ]
 }
@@ -264,7 +266,8 @@ END
 @test "a redirect to another host does not take the Authorization along" {
 	log_in "{\"auths\":{\"127.0.0.1:$basic\":{\"auth\":\"$(auth "me:$SECRET")\"}}}"
 	faults "[{\"on\":\"GET .*blobs\",\"do\":\"redirect\",\"to\":\"http://127.0.0.1:$cdn\",\"times\":4}]"
-	# cdn is behind the same faults.
+	# The server cdn applies the same list of faults, so it answers with redirects, too, until
+	# the four are used up.
 	pulls "127.0.0.1:$basic/private/tool:1"
 	[ "$(heard '^cdn GET .*blobs')" -ge 1 ]
 	[ "$(heard '^cdn .* Basic')" = 0 ]
@@ -425,7 +428,8 @@ END
 		"127.0.0.1:$open/public/tool:1"
 }
 
-# raw BYTES AT SENTENCE: a reply of the server, its last byte AT times more, and the error for it.
+# raw BYTES AT SENTENCE: the server replies with BYTES, whose last byte it sends AT times more;
+# checks that the pull fails with SENTENCE.
 raw() {
 	faults "[{\"on\":\"manifests\",\"do\":\"raw\",\"bytes\":\"$1\",\"at\":$2}]"
 	refuses_to_pull ".*$3" "127.0.0.1:$open/public/tool:1"
@@ -478,8 +482,8 @@ raw() {
 
 # --- killed ----------------------------------------------------------------------
 
-# ROUNDS kills, at any step of a pull that begins, goes on or unpacks;
-# afterwards the store works as a new one does.
+# Kills hutch image pull ROUNDS times, each time at a random step: when it begins, when it goes on
+# with an earlier pull, or when it unpacks.  Afterwards the store must work like a new one.
 @test "a store in which pulls were killed at any step works" {
 	for ((i = 0; i < ${ROUNDS:-4}; i++)); do
 		"$here/killed_amid.py" "$T/home" $((RANDOM % 150 + 1)) \

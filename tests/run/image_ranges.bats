@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Images of the store with --idmap ranges: files have the owners that the image
+# Tests of images of the store with --idmap ranges, where files have the owners that the image
 # gives them.
 
 load helpers
@@ -24,7 +24,8 @@ setup() {
 	store=$HOME/.local/share/hutch/store
 }
 
-# Files of subordinate ids are removed first, once no process makes more of them.
+# Files of subordinate ids, which this user cannot remove, are removed by hutch, after all
+# processes that make such files have ended.
 teardown() {
 	for pid in "${started[@]}"; do
 		kill -KILL "$pid" 2>/dev/null
@@ -37,7 +38,7 @@ teardown() {
 	end
 }
 
-# imported [ARCHIVE]: imports the image.
+# imported [ARCHIVE]: imports the image ARCHIVE into the store.
 imported() {
 	"$HUTCH" image import "$made/${1:-owners}.tar" --name owners:1 >/dev/null
 }
@@ -46,18 +47,18 @@ ranges() {
 	inside --image owners:1 --idmap ranges "$@"
 }
 
-# copies: counts the complete copies of layers.
+# copies: prints the number of complete copies of layers.
 copies() {
 	find "$store/ranged" -mindepth 2 -maxdepth 2 -name '[0-9a-f]*' 2>/dev/null | wc -l
 }
 
-# left: counts the copies that are incomplete, or being removed.
+# left: lists the copies that are incomplete, or being removed.
 left() {
 	find "$store/ranged" -mindepth 2 -maxdepth 2 -name '.*' 2>/dev/null | sort
 }
 
-# begin_ranges: starts a launch in the background, and waits until it prepares a
-# copy.  If the launch was over before that was seen, another one is started.
+# begin_ranges: starts a launch in the background, and waits until it has begun to copy a layer.
+# If the launch ended before the test saw that, starts another one.
 begin_ranges() {
 	until_true ranges_begun
 }
@@ -75,13 +76,13 @@ begun_or_over() {
 	has_begun || all_gone "$pid"
 }
 
-# Leftovers of other processes do not count.
+# Incomplete copies that were there before this launch do not count.
 has_begun() {
 	[ -n "$(comm -13 <(echo "$before") <(left))" ]
 }
 
-# halfway COMMAND...: runs begin_ranges and then the command, before all is
-# copied.  If the copy was quicker, it is made anew.
+# halfway COMMAND...: runs begin_ranges, and COMMAND before the copy is complete.  If the copy was
+# complete before that, removes it and tries again.
 halfway() {
 	until_true comes_halfway "$@"
 }
@@ -210,7 +211,7 @@ mine" ]
 	ranges true
 	ranges -u 33:33 true
 	[ "$before" = "$(stat -c '%n %i %z' "$store"/ranged/*/*)" ]
-	# Nor is another image copied that has the same layers.
+	# A second image that has the same layers, with one more, has only that one copied.
 	"$HUTCH" image import "$made/many.tar" --name many:1 >/dev/null
 	inside --image many:1 --idmap ranges stat -c %u /many/77
 	[ "$output" = 77 ]
@@ -240,7 +241,8 @@ killed() {
 	ended 137
 }
 
-# Kills only hutch-image and its process in the jail.
+# helper_killed: kills hutch-image, which copies the layer, but not the launcher; the process in
+# the jail ends with hutch-image.
 helper_killed() {
 	kill -KILL "$(pgrep -P "$pid" -x hutch-image)"
 	ended 125
@@ -296,7 +298,8 @@ told_to_end() {
 	killed
 	hutch image rm owners:1
 	[ "$status" -eq 0 ]
-	# The copying process ends a moment after the process that asked for it.
+	# The copying process ends a moment after the killed one that asked for the copy, so gc is
+	# repeated.
 	nothing_left() {
 		"$HUTCH" image gc >/dev/null && [ -z "$(find "$store/ranged" -mindepth 2)" ]
 	}
@@ -401,8 +404,8 @@ told_to_end() {
 	[ "$("$HUTCH" cp box:/srv/page - | tar -xO)" = new ]
 }
 
-# account [OPTIONS] NAME: prints the ids of a command, its further groups, HOME,
-# USER and LOGNAME.
+# account [OPTIONS] NAME: prints the ids, the supplementary groups, HOME, USER and LOGNAME of a
+# command in sandbox NAME.
 account() {
 	hutch exec "$@" sh -c 'while read -r key rest; do
 			[ "$key" != Groups: ] || groups=$rest
@@ -410,7 +413,7 @@ account() {
 		echo "$(id -u):$(id -g) [$groups] $HOME $USER $LOGNAME"'
 }
 
-# is WHAT [OPTIONS] NAME: compares the account.
+# is WHAT [OPTIONS] NAME: checks that account prints WHAT.
 is() {
 	local wanted=$1
 	shift
@@ -419,8 +422,8 @@ is() {
 	[ "$output" = "$wanted" ]
 }
 
-# nobody_called WORDS [OPTIONS] NAME: fails with an error that has these words
-# and a remedy.
+# nobody_called WORDS [OPTIONS] NAME: checks that hutch exec fails with an error that has WORDS,
+# and with a remedy.
 nobody_called() {
 	local words=$1
 	shift
@@ -487,10 +490,11 @@ nobody_called() {
 		[ "$status" -eq 125 ]
 		[[ $stderr == *"-u takes USER or USER:GROUP, not '$user'"* ]]
 	done
-	# The sandbox goes on, and so do the others.
+	# After these errors the sandbox still runs commands as other users.
 	is '33:33 [] /srv www-data www-data' -u www-data box
 	"$HUTCH" create --image owners:1 -u www-data one
-	# With one id the groups of the caller cannot be dropped.
+	# A sandbox with only one id mapped cannot call setgroups(2), so the groups of the caller
+	# stay.
 	for user in www-data www-data:www-data 33:www-data 33; do
 		account -u $user one
 		[[ $status == 0 && $output == '33:33 ['*'] /srv www-data www-data' ]]
@@ -537,7 +541,7 @@ home/agent/mine 1000:1000 644
 secret
 new
 gone" ]
-	# With one id all files belong to the user.
+	# In a sandbox with only one id all files belong to its user.
 	inside --image localhost/box:1 sh -c "$look"
 	[ "$status" -eq 0 ]
 	has '^srv/shut/x 0:0 600$'

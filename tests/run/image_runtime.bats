@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# hutch image runtime-build: it does as little work as its three tags permit.
+# Tests of hutch image runtime-build: it reuses the most specific of the three tags that exists,
+# and so does as little work as possible.
 
 load helpers
 load busybox
@@ -21,18 +22,20 @@ teardown() {
 	end
 }
 
-# runtime [FLAG...]: builds with commands that need no network and record their runs.
+# runtime [FLAG...]: builds a runtime image with setup commands that need no network and append a
+# line to /did when they run.
 runtime() {
 	catch "$HUTCH" image runtime-build --base bb:1 --setup 'echo setup >>/did' \
 		--install 'echo install $(cat /openhands/code/poetry.lock) >>/did' "$@" project
 }
 
-# did: prints the commands that ever ran for the image that was built last.
+# did: prints the setup commands that have run in any build of the last image, and the sources in
+# it.
 did() {
 	inside --image "${lines[-1]}" -- sh -c 'cat /did; cat /openhands/code/openhands/sub/code.py'
 }
 
-# exists TAG: the store has an image with that tag.
+# exists TAG: checks that the store has an image with that tag.
 exists() {
 	"$HUTCH" image exists "$repo:$1"
 }
@@ -68,7 +71,7 @@ exists() {
 	[ "$output" = $'setup\ninstall lock\n2' ]
 	inside --image "$source" -- ls /openhands/code/skills
 	[ "$output" = t.md ]
-	# The lock tag stays with the image that it was given to.
+	# The lock tag still names the first image, and not the new one.
 	[ "$("$HUTCH" image inspect "${first%_*}" | grep -o '"digest":"[^"]*"')" = \
 		"$("$HUTCH" image inspect "$first" | grep -o '"digest":"[^"]*"')" ]
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Images are imported from folders and archives of other tools, listed, named,
-# inspected, removed and exported.
+# Tests of the image store: images are imported from folders and archives of other tools, listed,
+# named, inspected, removed and exported.
 
 bats_require_minimum_version 1.5.0
 load helpers
@@ -45,12 +45,13 @@ image() {
 	"$HUTCH" image "$@"
 }
 
-# field REF KEY: prints a value of inspect.
+# field REF KEY: prints the value of KEY in hutch image inspect REF.
 field() {
 	image inspect "$1" | "$here/image_store.py" field "$2"
 }
 
-# nothing_is_left: a refused or failed import leaves nothing.
+# nothing_is_left: checks that the store has no temporary files, such as those of a refused or
+# failed import.
 nothing_is_left() {
 	[ -z "$(ls "$store/tmp")" ]
 }
@@ -87,7 +88,7 @@ nothing_is_left() {
 	done
 	[ "$(sort -u said | wc -l)" = 1 ]
 	grep -qF '["A=b"] ["/bin/sh"] /home' said
-	# An image with a manifest keeps its digest.
+	# An image that is imported with its manifest keeps its digest.
 	[ "$(field x digest)" != '' ]
 }
 
@@ -228,7 +229,7 @@ nothing_is_left() {
 	run -0 image inspect x
 }
 
-# hold_shared FILE...: locks them until $release is closed.
+# hold_shared FILE...: takes shared locks on these files until descriptor $release is closed.
 hold_shared() {
 	exec {release}<"$1"
 	flock -s "$release"
@@ -260,7 +261,7 @@ hold_shared() {
 	has '1 images, 1 layers'
 }
 
-# finds PATTERN...: verify prints one line that matches each pattern.
+# finds PATTERN...: checks that hutch image verify prints one line that matches each pattern.
 finds() {
 	run -1 image verify
 	for wanted in "$@"; do
@@ -314,7 +315,7 @@ finds() {
 	has ' 0 images, 0 names: all right$'
 }
 
-# ROUNDS=200 for a run by hand.
+# A developer can run this test with ROUNDS=200.
 @test "a killed process leaves a store that works" {
 	gzip -k <"$made/root.tar" >gz.tgz
 	run -0 python3 "$here/killer_store.py" "$HUTCH" "${ROUNDS:-12}" "$made/layout:two" \
@@ -377,7 +378,8 @@ finds() {
 	has 'no more room in the store, which may have 1.0MiB'
 	[ -z "$(ls "$store/tmp" | grep -v ^blob-)" ]
 	run -1 image exists x
-	# The quota has room for the compressed layer, and none for the unpacked one.
+	# With this quota the store has room for the compressed layer, but not for the unpacked
+	# one.
 	image quota 2m
 	run -125 image import "$made/layout:two" --name x
 	has 'no more room in the store, which may have 2.0MiB'
@@ -390,7 +392,7 @@ finds() {
 	has 'MiB used, no bound$'
 }
 
-# A file system of three megabytes, in a mount namespace of its own.
+# Mounts a file system of three megabytes at data, in a mount namespace of its own.
 @test "a full disk is told, and the next try goes on" {
 	is_root || skip "mounting a small tmpfs takes root"
 	mkdir data

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Valid layers: hutch unpacks them as others do, and the overlay of several
-# layers equals the folder that umoci makes of them.
+# Tests of valid layers: hutch unpacks them as other programs do, and an overlay of several layers
+# equals the folder that umoci makes of them.
 
 bats_require_minimum_version 1.5.0
 load helpers
@@ -18,8 +18,8 @@ teardown() {
 	end
 }
 
-# merged OVERLAY CMD...: runs it as a user who may mount, with the layers as
-# lowers of an overlay.
+# merged OVERLAY CMD...: runs CMD in a user namespace with an overlay mounted at merged; OVERLAY
+# lists the layers as lower directories.
 merged() {
 	local lowers=$1
 	shift
@@ -43,7 +43,7 @@ merged() {
 	done <blobs
 	run -0 merged "$lowers" python3 "$here/trees.py" compare merged umoci
 	[ "$output" = "42 compared" ]
-	# Without the lowest layer the tree differs.
+	# The comparison must notice that a layer is missing, or the check above shows nothing.
 	run -1 merged "${lowers%:*}" python3 "$here/trees.py" compare merged umoci
 	[[ $output == *"'usr/noted': only umoci has it"* ]]
 }

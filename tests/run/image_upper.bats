@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# --upper DIR: the files written over an image are kept.
+# Tests of --upper DIR, which keeps the files that a sandbox writes over an image.
 
 load helpers
 

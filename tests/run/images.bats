@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# --image dir:PATH: a folder as the root; writes go to a layer above it.
+# Tests of --image dir:PATH, where a folder is the root, and writes go to a layer above it.
 
 load helpers
 
@@ -12,7 +12,7 @@ teardown() {
 	end
 }
 
-# A folder of another owner, or of another group, is read-only for the sandbox.
+# foreign: gives the folder img another owner and group, which makes it read-only for the sandbox.
 foreign() {
 	if is_root; then
 		chown -R 4321:4321 img

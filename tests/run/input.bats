@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Wrong input: exit code 125, one sentence with the error and its place, at most
-# one line of hint; nothing is run and nothing left behind.
+# Tests of wrong input: exit code 125, one sentence with the error and its place, at most one line
+# of hint; nothing is run and nothing left behind.
 
 load helpers
 
@@ -16,8 +16,8 @@ teardown() {
 	end
 }
 
-# Arguments, as a shell reads them, and a pattern for the sentence. $T is the
-# folder of the test; w/file is a file in it, w a folder.
+# Each line has the arguments of hutch run, as a shell reads them, and a pattern for the sentence
+# of the error. $T is the folder of the test; w/file is a file in it, w a folder.
 cases() {
 	cat <<'END'
 --nonsense true | unknown flag --nonsense
@@ -117,7 +117,8 @@ cases() {
 END
 }
 
-# refused_so ARGUMENTS PATTERN: checks one case completely.
+# refused_so ARGUMENTS PATTERN: checks exit code, sentence, hint and leftovers of hutch run with
+# these arguments.
 refused_so() {
 	local -a args
 	eval "args=($1)"

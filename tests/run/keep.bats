@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# --keep and hutch start: a sandbox that ends, and later goes on with its files.
+# Tests of --keep and hutch start: a sandbox ends, and is later started again with its files.
 
 bats_require_minimum_version 1.5.0
 load helpers
@@ -24,7 +24,7 @@ needs_data_attributes() {
 		skip "$T has no user.* attributes"
 }
 
-# kept [OPTION...]: makes box of a folder with --keep.
+# kept [OPTION...]: creates box with --keep from the folder image img.
 kept() {
 	hutch create --keep --image "dir:$T/img" -v /usr:/usr:ro "$@" box
 	[ "$status" -eq 0 ]
@@ -46,7 +46,8 @@ ended_box() {
 	[ "$status" -eq 0 ]
 }
 
-# says CODE PATTERN VERB ARG...: prints one sentence, and no more.
+# says CODE PATTERN VERB ARG...: checks that the verb ends with CODE and prints one sentence that
+# matches, and no more.
 says() {
 	local code=$1 pattern=$2
 	shift 2
@@ -215,9 +216,8 @@ says() {
 	says 125 '.*kept/box/places: open it' start box
 }
 
-# swapped A B...: exchanges the two names of each pair again and again, until
-# the test ends.  A living sandbox that is shown the folder above could do the
-# same.
+# swapped A B...: exchanges the two names of each pair again and again, until the test ends.  A
+# second sandbox that may write to their parent folder could do the same.
 swapped() {
 	mkfifo up
 	"$here/keep.py" swap "$@" 3>&- &
@@ -225,8 +225,8 @@ swapped() {
 	read -r <up
 }
 
-# started_often COMMAND: starts the box ROUNDS times, and until one start was
-# refused; the command must print nothing in each that started.
+# started_often COMMAND: starts box at least ROUNDS times, and until one start was refused; checks
+# that COMMAND prints nothing in each box that started.
 started_often() {
 	local refused=0 n
 	for ((n = 0; n < ${ROUNDS:-15} || refused == 0; n++)); do
@@ -269,14 +269,15 @@ started_often() {
 	[ ! -e ws/d/box.sock ]
 }
 
-# is_settled: hutch has paused the box for a replaced file, or hutch does not watch.
+# is_settled: true when hutch has paused box for a replaced file, or does not watch files in box.
 is_settled() {
 	local told
 	told=$("$HUTCH" inspect box)
 	[[ $told == *'"unprotected": "'* || $told == *'"protect"'* ]]
 }
 
-# With the option, only hutch notices a file that is replaced during the start.
+# With --protect, hutch watches the folder, and so notices if a link takes the folder's place
+# during the start.
 @test "a link in the place of a protected folder is not followed" {
 	room ws ws/sub other
 	echo theirs >other/theirs
@@ -291,8 +292,8 @@ is_settled() {
 		hutch start box
 		[ "$status" -eq 0 ] || continue
 		started=$((started + 1))
-		# After unpause --force hutch does not pause it again; where
-		# hutch does not watch, it never does.
+		# This waits for the pause, since hutch does not pause box again after unpause
+		# --force; a box in which hutch does not watch files is never paused.
 		until_true is_settled
 		hutch unpause --force box
 		[ "$status" -eq 0 ] || [[ $stderr == *'is not paused'* ]]
@@ -339,7 +340,7 @@ is_settled() {
 	[ "$(stat -c %a ws/up/work/work)" -eq 700 ]
 }
 
-# released: the janitor, which releases the lock, has gone.
+# released: true when the janitor has ended, and the lock on ws/up is free.
 released() {
 	flock -n ws/up true
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Kills at any instant, and many launches: nothing is left behind.  ROUNDS and
-# LAUNCHES are the numbers of both.
+# Kills hutch at random instants, and makes many launches: nothing is left behind.  ROUNDS is the
+# number of kills, LAUNCHES that of launches.
 
 load helpers
 
@@ -14,7 +14,8 @@ teardown() {
 	end
 }
 
-# A slow build gets fewer rounds; make soak gets as many as it asks for.
+# A build with sanitizers is slow and gets fewer rounds, unless the caller has set ROUNDS and
+# LAUNCHES, as make soak does.
 setup_file() {
 	HUTCH=${HUTCH:-build/hutch} BUILD=$(dirname "${HUTCH:-build/hutch}")
 	! is_sanitized || export ROUNDS=${ROUNDS:-25} LAUNCHES=${LAUNCHES:-100}
@@ -40,7 +41,8 @@ setup_file() {
 	[ ! -s err ]
 }
 
-# Each trigger delays the end of its process by some 10 ms, and no signal shortens that.
+# A process that has such a trigger (PSI, poll on /proc/pressure) ends some 10 ms later for each
+# of them, and no signal shortens that.
 @test "no trigger can be written to the host's pressure, which would hold up the end" {
 	run "$HUTCH" run -- sh -c 'for f in cpu io memory; do
 			(: <>"/proc/pressure/$f") 2>/dev/null && echo "$f"
@@ -50,8 +52,8 @@ setup_file() {
 	[ -z "$output" ]
 }
 
-# The executor does not end by itself: a stopped process does not notice the end
-# of its channel.
+# A stopped executor does not notice the end of its channel, so it cannot end by itself when hutch
+# is killed.
 @test "an executor that does not run ends with its hutch" {
 	start sh -c 'echo there; exec sleep 1000'
 	said there

@@ -108,7 +108,7 @@ def be_command(slave):
     if slave is not None:
         import fcntl
         fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
-    # The caller may have had these signals ignored.
+    # Sets the default actions, since the caller of this test may have had these signals ignored.
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
 
@@ -126,8 +126,8 @@ def play(number, chance):
     number_sent = chance.choice(SIGNALS)
     looks = chance.randrange(3000 if number % 4 == 0 else 600)
     mark = f"1000.{os.getpid():07}{number:05}"
-    # A shell may lose a signal while it starts another program (dash does), so
-    # a case has a shell only if nothing inside must receive the signal.
+    # A shell may lose a signal while it starts another program (dash does), so the command is a
+    # shell only if the signal is SIGKILL, which the inside does not receive.
     words = ["sleep", mark]
     if number_sent == signal.SIGKILL:
         words = ["sh", "-c", f"sleep {mark} & sleep {mark}"]
@@ -166,13 +166,13 @@ def play(number, chance):
 
 def main():
     chance = random.Random(SEED)
-    # The state folder stays once it exists.  Writes over an image make it if
-    # they have to be on disk (kernels before 6.6).
+    # This launch makes the state folder, which stays once it exists.  Kernels before 6.6 need it
+    # for writes over an image, which are on disk there.
     subprocess.run([HUTCH, "run", *KINDS["image"], "true"], stdin=subprocess.DEVNULL, check=True)
     before = state_of_host()
     for number in range(ROUNDS):
         play(number, chance)
-    # A janitor may work for a moment longer than its launcher.
+    # A janitor may live for a moment longer than its launcher, so this waits.
     insist(lambda: f"SEED={SEED}: something is left: {difference(before, state_of_host())}",
            lambda: state_of_host() == before)
     print(f"{ROUNDS} rounds, nothing left")

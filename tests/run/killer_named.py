@@ -26,7 +26,7 @@ STATE = os.environ["XDG_RUNTIME_DIR"] + "/hutch"
 NAME = f"box{os.getpid()}"
 BOX = STATE + "/" + NAME
 
-# The process that is killed, and the reasons that may be recorded.
+# For each process that is killed, the reasons that the record of the end may have.
 ENDS = {
     "supervisor": {"killed"},
     "supervisor and janitor": {"killed", "host_gone"},
@@ -144,8 +144,9 @@ def end(target, client, family, supervisor, executor, worker):
     if target == "supervisor":
         kill(supervisor)
     elif target == "supervisor and janitor":
-        # The supervisor is stopped first, so that both die together: the
-        # janitor would otherwise act in between.
+        # The supervisor is stopped first, so that it and the janitor die together: the janitor
+        # would otherwise act when the supervisor has died, or the supervisor when the janitor
+        # has.
         kill(supervisor, signal.SIGSTOP)
         for pid in family:
             if parent_of_or_none(pid) == supervisor and pid != executor:
@@ -218,14 +219,15 @@ def play_making(what, chance):
     kill(made.pid, signal.SIGCONT)
     made.wait(PATIENCE)
     if victim == made.pid:
-        # The sandbox exists or not.  If it does, it works like any other.
+        # After the kill of the client, the sandbox either exists or does not.  If it exists, it
+        # works like any other.
         insist(what + ": neither ready nor gone", lambda: all(map(is_gone, family)) or is_ready())
     end_if_ready()
     insist(what + ": processes are left",
            lambda: all(map(is_gone, family)) and not processes_with(NAME))
     insist(what + ": it is not tidied up", lambda: not is_locked())
-    # Leftovers from before there is a janitor are found by the next process
-    # that wants the name.
+    # If the kill came before there was a janitor, files are left; the next process that makes a
+    # sandbox of this name removes them.
     create(what)
     Client().call("kill")
     insist(what + ": the folder is left", lambda: not os.path.exists(BOX))

@@ -24,7 +24,7 @@ NAME = f"pool{os.getpid()}"
 MAKE = ["pool", "create", NAME, "--size", "3"]
 TAKERS = 5
 
-# The process that is killed, and whether every taker still gets a sandbox.
+# For each process that is killed, whether every client that takes a sandbox still gets one.
 ENDS = {"creator": False, "keeper": False, "maker": True, "waiting": True, "taker": True,
         "taken": True,
         "rm": False, "nobody": True}
@@ -96,8 +96,8 @@ def choose(target, takers):
     if target == "taker":
         return chance.choice(takers).pid
     top = keeper()
-    # A maker is the keeper's child; the supervisor that it has made gets
-    # another parent in the end.
+    # A process that makes a sandbox (maker) is a child of the keeper; the supervisor that it has
+    # made gets another parent when the maker ends.
     there = [pid for pid in supervisors() if (parent_of(pid) == top) == (target == "maker")]
     return chance.choice(there) if there else 0
 
@@ -140,7 +140,7 @@ def play(what, target):
     if victim:
         kill(victim)
     got = [(taker, end(taker)) for taker in takers]
-    # including a taker that was killed then
+    # the list includes the sandbox of a killed taker, if it had printed the name
     names = [out for _, (_, out, _) in got if out not in ("", "done")]
     for taker, answer in got:
         if taker.pid != victim and not (target == "waiting" and has_got_the_dead(taker, answer)):
@@ -151,7 +151,8 @@ def play(what, target):
         pid = json.loads(hutch("inspect", names[0])[1])[0]["pid"]
         kill(parent_of(pid))
         hutch("wait", names.pop(0))
-    # reported, and perhaps not released
+    # a killed taker may have printed its sandbox before it released it, so that sandbox need not
+    # live
     killed = {out for taker, (_, out, _) in got if taker.pid == victim}
     for name in names:
         if target != "waiting" and name not in killed and hutch("exec", name, "--", "/bin/echo",

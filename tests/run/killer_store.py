@@ -63,8 +63,8 @@ def look_on(child, looks):
 
 
 def verify(when):
-    # A killed process has jailed ones that end with it; its lock goes with the
-    # last of them.
+    # verify waits for the lock of the killed process, which is released when the last of its
+    # processes in jails has ended.
     out = subprocess.run(image("verify"), capture_output=True, text=True)
     if out.returncode != 0:
         sys.exit("%s, seed %d: %s%s" % (when, seed, out.stdout, out.stderr))

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# --isolation landlock: what it permits and refuses, and that it leaves nothing
+# Tests of --isolation landlock: which accesses it permits and refuses, and that it leaves nothing
 # behind.
 
 load helpers
@@ -31,7 +31,8 @@ abi() {
 	((have >= $1))
 }
 
-# From ABI 6 on hutch can permit signals to other processes by number.
+# needs_signals: skips the test unless Landlock can keep signals in the sandbox, which it can from
+# ABI 6 on.
 needs_signals() {
 	abi 6 || skip "this host has no Landlock ABI 6"
 }
@@ -40,12 +41,13 @@ without_namespaces() {
 	catch "$HUTCH" run --isolation landlock "$@"
 }
 
-# tries CASE [ARG...]: runs a case of landlock.py inside.
+# tries CASE [ARG...]: runs the function CASE of landlock.py inside.
 tries() {
 	tries_with -- "$@"
 }
 
-# tries_with FLAG... -- CASE [ARG...]: the same with flags.
+# tries_with FLAG... -- CASE [ARG...]: runs the function CASE of landlock.py inside, with these
+# flags of hutch run.
 tries_with() {
 	local flags=()
 	while [[ $1 != -- ]]; do
@@ -55,7 +57,7 @@ tries_with() {
 	without_namespaces -i "${flags[@]}" python3 -SE - "${@:2}" <"$here/landlock.py"
 }
 
-# noted: without an error the only output of hutch is one note.
+# noted: checks that hutch has printed no error, and only the note about weaker isolation.
 noted() {
 	[[ ${#stderr_lines[@]} == 1 && $stderr == 'hutch: note: --isolation landlock is weaker than namespaces: '* ]]
 }
@@ -67,7 +69,7 @@ refused() {
 	[[ $status == 125 && -z $output ]] && one_sentence "$pattern"
 }
 
-# left: lists leftovers of sandboxes below the folders of hutch.
+# left: lists leftovers of sandboxes in the folders of hutch.
 left() {
 	find "$T/home" "$T/runtime" "/tmp/hutch-$who" -name '.upper-*' 2>/dev/null
 }
@@ -92,7 +94,8 @@ left() {
 	give script
 	without_namespaces -v "$T/script:$T/script:ro" "$T/script"
 	[[ $status == 126 && $stderr == *interpreter* ]]
-	# A program that may not be executed fails like one without an execute bit.
+	# A program that Landlock does not permit to be executed fails like a file without an
+	# execute bit.
 	cp /bin/true "$T/true"
 	without_namespaces "$T/true"
 	[[ $status == 126 ]]
@@ -153,7 +156,7 @@ left() {
 	[[ $output == z ]]
 	refused 'mount data at /data: another path than its own needs namespaces \(from -v data:/data\)' -v data:/data true
 	refused 'mount .*/none: no such folder on the host' -v "$T/none:$T/none" true
-	# A path that leads to a device or a pipe is no file.
+	# -v accepts regular files and folders only, and no path that leads to a device or a pipe.
 	refused 'mount /dev/null: Invalid argument' -v /dev/null:/dev/null true
 	mkfifo pipe
 	refused 'mount .*/pipe: Invalid argument' -v "$T/pipe:$T/pipe" true
@@ -223,7 +226,7 @@ left() {
 }
 
 @test "no privilege is there, and none can be gained" {
-	# setpriv cannot open its own status.
+	# Under Landlock setpriv cannot open /proc/self/status, so it may fail.
 	without_namespaces setpriv -d
 	[[ $status == 0 || $stderr == *'ermission denied'* ]]
 	tries privileges
@@ -240,7 +243,7 @@ left() {
 	[[ $output == 50 ]]
 }
 
-# sleeps: starts a process of the user, $sleeper.
+# sleeps: starts a process of the user $who outside of the sandbox; $sleeper is its pid.
 sleeps() {
 	as_who env SECRET=1 bash -c "exec -a $mark sleep 1000" 3>&- &
 	started+=($!)
@@ -326,8 +329,8 @@ listens() {
 
 @test "a process that forks as fast as it can is ended with the sandbox" {
 	needs_signals
-	# All tasks of the user count, including those of other tests, but not
-	# those of this shell.
+	# RLIMIT_NPROC counts all tasks of the user, including those of other tests; the limit is
+	# 300 above the present number.
 	start --isolation landlock --ulimit nproc=$(($(ps -L -U "$who" -o lwp= | wc -l) + 300)) \
 		-v "$here/landlock.py:$here/landlock.py:ro" \
 		python3 -SE "$here/landlock.py" fork_without_end "$mark"
@@ -340,7 +343,8 @@ listens() {
 
 @test "--timeout ends everything, and hutch exits with 124" {
 	room work
-	# The time is doubled while the machine is too busy to leave a file by then.
+	# The time-out is increased while the machine is too busy for the command to leave a file
+	# before it.
 	local ms
 	for ms in 300 1000 3000 10000 30000 100000; do
 		without_namespaces --timeout "${ms}ms" --workspace work \
@@ -370,7 +374,7 @@ listens() {
 	ended 4
 }
 
-# asleep COUNT: that many processes have the mark in their arguments.
+# asleep COUNT: true if exactly COUNT processes have the mark in their arguments.
 asleep() {
 	[[ $(pgrep -cf "^$mark 1000\$") == "$1" ]]
 }
@@ -413,8 +417,8 @@ asleep() {
 }
 
 @test "children that hutch had before are not ended" {
-	# The shell becomes hutch, so that a process that it has started is a
-	# child of hutch.
+	# The shell starts a process and then executes hutch, so that hutch has a child that it
+	# did not start itself.
 	bash -c 'sleep 1000 >/dev/null 2>&1 3>&- & echo $! >beside; exec "$@"' - \
 		"$HUTCH" run --isolation landlock true
 	started+=("$(cat beside)")

@@ -76,8 +76,8 @@ def limits_of(pid):
         "user": lambda: os.setpriority(os.PRIO_USER, os.getuid(), 1),
     })
     os.sched_setaffinity(0, os.sched_getaffinity(0))
-    # The whole run may be under nice(1), and an ordinary user may only raise
-    # the nice value.
+    # All tests may run under nice(1), and an ordinary user may only raise the nice value, so the
+    # present value is read first.
     own = os.getpriority(os.PRIO_PROCESS, 0)
     os.setpriority(os.PRIO_PROCESS, 0, min(own + 1, 19))
     print("done")
@@ -115,7 +115,8 @@ def datagrams(path, abstract):
     a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     socket.send_fds(a, [b"x"], [0])
     print(len(socket.recv_fds(b, 1, 1)[1]))
-    # A name in the host's namespace, which a service of the user may want.
+    # An abstract socket name belongs to the network namespace of the host, so a process inside
+    # that binds it could take the name of a service.
     changes_stream_done({"name": lambda: a.bind("\0" + abstract + "-mine")})
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
-# The second wall: with Landlock only files in the root of the sandbox can be
-# opened, whatever leads elsewhere; within the root nothing changes
-# (sandbox/kernel/landlock_root.h).
+# Tests of a second protection beside the mount namespace: a Landlock domain permits opening only
+# files below the root of the sandbox, even if a link or descriptor leads elsewhere; below the
+# root nothing changes (sandbox/kernel/landlock_root.h).
 
 load helpers
 
@@ -21,7 +21,8 @@ needs_landlock_root() {
 		skip "this host has no Landlock of ABI 2"
 }
 
-# make_given: a folder that is handed over, beside a file that is not.
+# make_given: makes the folder place/given, which a test hands over as stdin, and beside it a file
+# that is not handed over.
 make_given() {
 	room place/given/under place/other
 	echo given >place/given/under/file
@@ -30,7 +31,7 @@ make_given() {
 	chmod -R a+rwX place
 }
 
-# given COMMAND...: runs it with that folder as stdin.
+# given COMMAND...: runs COMMAND in a sandbox that inherits the folder place/given as stdin.
 given() {
 	catch "$HUTCH" run ${flags:-} --stdio inherit "$@" <place/given
 }
@@ -78,8 +79,8 @@ given() {
 	[[ $status == 0 && $output == given ]]
 }
 
-# inherit COMMAND...: runs it with --stdio inherit as the user that the inside
-# stands for, who may not use descriptors that root opened.
+# inherit COMMAND...: runs COMMAND with --stdio inherit as the user $who, since that user may not
+# use descriptors that root has opened.
 inherit() {
 	as_who "$HUTCH" run --stdio inherit sh -c "$@"
 }

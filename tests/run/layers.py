@@ -30,7 +30,7 @@ class Tar:
         info.devmajor, info.devminor = dev
         info.pax_headers = pax or {}
         data = info.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape")
-        # Keeps the end of a name: tarfile would add a slash to a folder's name.
+        # The header is written by hand, since tarfile would add a slash to the name of a folder.
         self.out.write(data)
         self.out.write(text + b"\0" * (-len(text) % 512))
         return self

@@ -1,9 +1,8 @@
 #!/bin/bash
-# leak.bash HUTCH: makes LAUNCHES (500) launches, and checks that the host is as
-# before: mounts, processes, folders of hutch, descriptors and files of the
-# kernel, its memory for them.  Other programs of the machine, which other tests
-# start, change these as well; so the bounds are less than one file, or an
-# eighth of a process, for each launch.
+# leak.bash HUTCH: makes LAUNCHES (500) launches, and checks that the host is as before: mounts,
+# processes, folders of hutch, open files of the kernel, and kernel memory.  Programs of other
+# tests change these values, too; so the test fails only if each launch leaves almost one open
+# file, or an eighth of a process, on average.
 set -u
 source "${BASH_SOURCE[0]%/*}/helpers.bash"
 hutch=$1
@@ -38,7 +37,7 @@ launch_all() {
 	done
 }
 
-# The kernel frees namespaces later, in work queues.
+# This waits, since the kernel frees namespaces later, in work queues.
 is_settled() {
 	about
 	((files <= files_before + launches * 4 / 5 && tasks <= tasks_before + launches / 8 &&

@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
-# hutch run --learn: the resulting policy lets the same command through, and a
-# command that is learned from changes and reaches nothing.
+# Tests of hutch run --learn: the policy that it writes permits the same command, and while hutch
+# learns the command can change and reach nothing.
 
 load helpers
 
 setup() {
 	begin
 	room out work
-	# A program of the host that no sandbox shows by default.
+	# The tests put a program into a folder of the host that no sandbox shows by default.
 	tools=/opt/hutch-learn.${T##*.}
 	if is_root; then
 		mkdir -m 755 "$tools"
@@ -31,12 +31,12 @@ teardown() {
 	end
 }
 
-# learns ARG...: learns into $T/out/p.json.
+# learns ARG...: runs hutch run --learn, which writes the policy $T/out/p.json.
 learns() {
 	inside --learn "$T/out/p.json" "$@"
 }
 
-# applied ARG...: runs with the resulting policy.
+# applied ARG...: runs hutch run with the policy that learns has written.
 applied() {
 	inside --policy "$T/out/p.json" "$@"
 }
@@ -45,7 +45,7 @@ mounts() {
 	python3 "$here/learn.py" mounts "$T/out/p.json"
 }
 
-# tells PATTERN: the summary has a line that matches.
+# tells PATTERN: checks that a line of the summary on stderr matches.
 tells() {
 	grep -qE -- "$1" <<<"$stderr"
 }
@@ -250,7 +250,7 @@ upper_is_gone() {
 	[ "$status" -eq 125 ]
 }
 
-# Where the /sys of the host cannot be seen, its files cannot be listed.
+# Inside, the /sys of the host is not shown, so a policy cannot name files in it.
 @test "a command that only looked at the kernel's folders is learned from" {
 	learns bash -c 'for at in /sys /sys/fs/cgroup /dev/shm/x /proc/sys; do [[ ! -e $at ]] || :; done; : <"$1/read"' - "$HOME"
 	[[ $status == 0 && $(mounts) == "$HOME/read:$HOME/read:ro" ]]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# libhutch in a program: its test cases (tests/lib), its example, and its names
-# as seen from outside.
+# Tests of libhutch in a program: the test cases in tests/lib, the example, and the symbols that
+# it exports.
 
 load helpers
 
@@ -18,8 +18,8 @@ teardown() {
 	end
 }
 
-# done_by CASE...: runs each in a separate process; the output of a case is the
-# reason of its failure.
+# done_by CASE...: runs each test case of tests/lib in a separate process; a case prints the
+# reason if it fails.
 done_by() {
 	local name
 	for name in "$@"; do
@@ -89,7 +89,7 @@ none_is_left() {
 	done_by give_each_thread_its_answers wait_without_being_busy
 }
 
-# A race is reported when it is found, and the program then ends with 66.
+# ThreadSanitizer prints a race when it finds it, and lets the program end with code 66.
 @test "ThreadSanitizer finds no race" {
 	is_sanitized && skip "two sanitizers do not go together"
 	cases=$BUILD/tests/lib/threads
@@ -149,7 +149,7 @@ declared() {
 	diff <(declared | sed 's/$/@@HUTCH_0.1/') \
 		<(nm -D --defined-only "$lib" | awk '$2 == "T" { print $3 }' | sort)
 	readelf -d "$lib" | grep -q 'SONAME.*\[libhutch.so.0\]'
-	# The library defines no other name in a program.
+	# The library must define no other global symbol.
 	diff <(declared) <(nm -g --defined-only "$BUILD/lib/libhutch.a" | awk 'NF == 3 { print $3 }' | sort)
 }
 
@@ -157,7 +157,7 @@ declared() {
 	is_sanitized && skip "the sanitizer's own are in it"
 	lib=$BUILD/lib/libhutch.so.0
 	never grep -qE ' (abort|exit|__assert_fail|signal|sigaction|fork)(@|$)' <(nm -D --undefined-only "$lib")
-	# The data of the start-up files of the compiler does not count.
+	# Data of the compiler's start-up files is no global of the library.
 	[ -z "$(objdump -t "$lib" | grep -E '\.(data|bss)	' | grep -vE ' (completed\.0|__dso_handle|__TMC_END__|\.data|\.bss)$')" ]
 }
 

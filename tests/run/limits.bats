@@ -16,8 +16,8 @@ does() {
 	python_inside limits.py "$@"
 }
 
-# timed_out SCRIPT: the script ends by --timeout, after it has made /w/begun: a
-# machine that is too busy for that gets a longer time.
+# timed_out SCRIPT: runs the script until it is ended by --timeout, with a time-out that is long
+# enough for the script to make /w/begun first.
 timed_out() {
 	local ms
 	[[ -d w ]] || room w
@@ -100,8 +100,7 @@ timed_out() {
 	[ "$output" = before ]
 }
 
-# no_cgroup: skips the test where a cgroup can be had; tests/vm tests limits in
-# cgroups.
+# no_cgroup: skips the test if hutch can make a cgroup here; tests/vm tests limits in cgroups.
 no_cgroup() {
 	inside --pids-limit 9 true
 	[ "$status" -eq 125 ] || skip "here limits are held by a cgroup"
@@ -120,15 +119,15 @@ no_cgroup() {
 
 @test "a bus without an answer does not count, and a false one is reported" {
 	no_cgroup
-	# The socket is bound, but has no listener.
+	# The socket of the D-Bus user bus exists here, but no process listens on it.
 	as_who /usr/bin/python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' \
 		"$T/runtime/bus"
 	inside --json --memory 64m true
 	[ "$status" -eq 125 ]
 	grep -q 'limits need a cgroup' <<<"$stderr"
 	rm "$T/runtime/bus"
-	# A bus that accepts connections and closes them.  The helper that asks
-	# it has no part of the environment of the caller.
+	# Now a process accepts connections to the bus and closes them.  The helper of hutch that
+	# asks the bus must not get LD_PRELOAD from the environment.
 	coproc BUS { exec 3>&-; as_who python3 "$here/limits.py" hang_up "$T/runtime/bus"; }
 	read -r _ <&"${BUS[0]}"
 	LD_PRELOAD=/nonesuch.so inside --json --memory 64m true
@@ -144,7 +143,7 @@ no_cgroup() {
 	[ "$status" -eq 0 ]
 	has ' 10$'
 	grep -q '"degraded":\["memory","cpus","pids-limit"\]' <<<"$stderr"
-	# Reserved memory is not used memory: an address space may have any size.
+	# --memory limits used memory; a process may still reserve an address space of any size.
 	inside --best-effort --memory 64m /usr/bin/python3 -c 'import mmap; mmap.mmap(-1, 1 << 36, flags=0x4022)'
 	[ "$status" -eq 0 ]
 }
@@ -168,7 +167,7 @@ no_cgroup() {
 	refuses '--disk cannot bound what is written to /t' --disk 4m -v "$T/home:/t" true
 }
 
-# under_few VERB ARG...: runs hutch with a limit of 64 descriptors.
+# under_few VERB ARG...: runs hutch with RLIMIT_NOFILE at 64.
 under_few() {
 	catch bash -c 'ulimit -n 64; exec "$@"' - "$HUTCH" "$@"
 }
@@ -178,7 +177,8 @@ held_up() {
 		$stderr == *$'\nhutch: hint: '*'under way over unix sockets'* ]]
 }
 
-# As few descriptors as possible: they count for tests beside this one.
+# This test holds only few descriptors in flight, since they count for tests of the same user that
+# run at the same time.
 @test "where the user has too many descriptors under way, run, create and exec say what helps" {
 	"$HUTCH" create box
 	as_who prlimit --pid "$(supervisor_of box)" --nofile=64:64

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# --log-level and --log-format: the messages of a supervisor about itself.
+# Tests of --log-level and --log-format, for the messages that a supervisor logs about itself.
 
 bats_require_minimum_version 1.5.0
 load helpers
@@ -9,7 +9,7 @@ teardown() {
 	end
 }
 
-# told LEVEL [OPTION...]: makes box with that level.
+# told LEVEL [OPTION...]: creates box with this log level.
 told() {
 	hutch --log-level "$1" create "${@:2}" box
 	[ "$status" -eq 0 ]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# A file inside keeps the output of a command whose observation does not have
-# all of it (docs/actions.md, "The log").
+# A command whose observation leaves a part of its output out has all of it in a file inside
+# (docs/actions.md, "The log").
 
 load helpers
 
@@ -19,8 +19,8 @@ assert o.hutch["log"] == "/run/hutch/log/main-1" and o.hutch["truncated_chars"] 
 assert o.meta["suffix"] == "\n[The command completed with exit code 0.]\n[The whole output is in /run/hutch/log/main-1.]"
 assert "\n[... Observation truncated due to length ...]\n" in o.content and len(o.content) == 30047
 assert run("seq 1 8000 | cmp - <(tr -d \"\\r\" </run/hutch/log/main-1)").meta["exit_code"] == 0
-# The output is longer than the part held in memory, but nothing is cut: the log
-# has it, and the observation need not say so.
+# The output is longer than the part that is held in memory, but the observation is complete,
+# since most bytes overwrite each other in the line; so the observation does not mention the log.
 o = run("for i in {1..30}; do printf \"%4000s\\r\" x; done", hidden=True)
 assert o.hutch["log"] == "/run/hutch/log/main-2" and "whole output" not in o.meta["suffix"]
 assert run("wc -c </run/hutch/log/main-2").content == "120030"'
@@ -63,7 +63,7 @@ assert o.meta["exit_code"] == 0 and o.hutch["log"] == "/run/hutch/log/main-1"
 missing = size - (64 << 20)
 assert o.meta["suffix"].endswith(f"\n[The output is in /run/hutch/log/main-1, but for {missing} bytes in its middle.]"), o.meta
 assert run("stat -c %s /run/hutch/log/main-1; head -n 1 /run/hutch/log/main-1 | cut -c1-8; tail -n 1 /run/hutch/log/main-1 | cut -c1-8").content == f"{64 << 20}\n00000000\n00089999"
-# The output is in order on both sides of the gap.
+# The log lacks bytes in its middle; before and after the gap the output is in order.
 o = run("grep -aoE \"^0[0-9]{7} \" /run/hutch/log/main-1 | sort -c && echo sorted")
 assert o.content == "sorted", o.content
 for pid in processes():

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# --protect-missing: protected names that do not exist cannot be made in a :rw
-# folder, and everything else works as without the option.
+# Tests of --protect-missing: protected names that do not exist cannot be made in a :rw folder,
+# and everything else works as without the option.
 
 load helpers
 
@@ -21,19 +21,20 @@ does() {
 	python_inside missing_inside.py "$@"
 }
 
-# asked NAME...: tries to make each by each call.
+# asked NAME...: tries to make each NAME by each system call that can make a file; prints the
+# results.
 asked() {
 	inside "${guarded[@]}" -v "$here:/t:ro" -- /usr/bin/python3 /t/missing.py "$@"
 	[ "$status" -eq 0 ] || { echo "$output" "$stderr"; return 1; }
 }
 
-# all_are OUTCOME: each call had this outcome.
+# all_are OUTCOME: checks that each call had this outcome.
 all_are() {
 	never grep -v " $1\$" <<<"$output"
 }
 
-# broker_of PID: prints its child that is in the same pid namespace as the
-# supervisor, and in another user namespace.
+# broker_of PID: prints the pid of the broker: the child of PID that is in the same pid namespace
+# as the supervisor, and in another user namespace.
 broker_of() {
 	local one
 	pgrep -P "$1" | while read -r one; do
@@ -49,7 +50,8 @@ is_paused() {
 @test "no call makes a name that is protected, however it is written" {
 	asked .bashrc sub/.bashrc ./sub/../.bashrc sub//.bashrc .BASHRC $'.bashrc\xe2\x80\x8b' '.bashrc. '
 	[ "$(wc -l <<<"$output")" -eq $((7 * 19)) ]
-	# An exchange of two names needs both.
+	# The exchange of two names (RENAME_EXCHANGE) fails with ENOENT, since one of them does
+	# not exist.
 	all_are '\(EROFS\|exchange .* ENOENT\)'
 	[ "$(find w -iname '*bashrc*')" = '' ]
 }
@@ -129,7 +131,7 @@ is_paused() {
 		sh -c 'exec 3<&0 </dev/null python3 -SE /p make_by_descriptor' <other
 	[ "$output" = $'EACCES\nEACCES' ]
 	[ "$(ls other)" = '' ]
-	# A file that was handed over can be opened again.
+	# A file that was handed over as stdout can be opened again through /dev and /proc.
 	: >out
 	give out
 	"$HUTCH" run --stdio inherit "${guarded[@]}" -- sh -c 'echo a >/dev/stdout; echo b >>/dev/fd/1' >out
@@ -155,16 +157,16 @@ is_paused() {
 	start "${guarded[@]}" -- sh -c 'echo ready; exec sleep 1000'
 	said ready
 	grep -E '^(CapPrm|NoNewPrivs|Seccomp):' "/proc/$(broker_of "$pid")/status" | xargs >is
-	# CAP_SYS_PTRACE, in the user namespace of the sandbox.
+	# The only capability is CAP_SYS_PTRACE, in the user namespace of the sandbox.
 	[ "$(cat is)" = 'CapPrm: 0000000000080000 NoNewPrivs: 1 Seccomp: 2' ]
-	# The opener, which opens files of /proc, is checked too: neither is one
-	# of the processes of the sandbox.
+	# The same is checked for the opener, the child of the broker that opens files of /proc.
+	# It is in no pid namespace of the sandbox.
 	opener=$(pgrep -P "$(broker_of "$pid")")
 	grep -E '^(CapPrm|NoNewPrivs|Seccomp):' "/proc/$opener/status" | xargs >is
 	[ "$(cat is)" = 'CapPrm: 0000000000080000 NoNewPrivs: 1 Seccomp: 2' ]
 	[ "$(grep '^NSpid:' "/proc/$opener/status" | wc -w)" -eq 2 ]
-	# Both are closed to other processes of the same user, and so are the
-	# children of the opener.
+	# The environ files belong to root: other processes of the user may not look into the
+	# broker and its opener.
 	[ "$(stat -c %U "/proc/$(broker_of "$pid")/environ" "/proc/$opener/environ" | xargs)" = 'root root' ]
 }
 
@@ -212,7 +214,7 @@ is_paused() {
 @test "killed, hutch leaves none of it behind" {
 	start "${guarded[@]}" -- sh -c 'mkfifo f; echo ready; echo x >f'
 	said ready
-	# And the process that opens files of /proc for the inside.
+	# The list has the children of hutch, and the opener, which is a child of the broker.
 	mapfile -t all < <(pgrep -P "$pid" && pgrep -P "$(broker_of "$pid")")
 	kill -KILL "$pid"
 	gone() { ! kill -0 "${all[@]}" 2>/dev/null; }

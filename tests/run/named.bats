@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Sandboxes that have a name: the verbs, with the real supervisor.
+# Tests of the verbs for sandboxes that have a name, with the real supervisor.
 
 load helpers
 
@@ -8,13 +8,13 @@ teardown() {
 	end
 }
 
-# make NAME [OPTION...]: creates one.
+# make NAME [OPTION...]: creates the sandbox NAME.
 make() {
 	catch "$HUTCH" create "${@:2}" "$1"
 	[[ $status == 0 && $output == "$1" ]]
 }
 
-# fails_with CODE PATTERN ARG...: as `fails`, for any verb.
+# fails_with CODE PATTERN ARG...: checks like `fails` that hutch fails, for any verb.
 fails_with() {
 	local code=$1 pattern=$2
 	shift 2
@@ -23,7 +23,8 @@ fails_with() {
 	one_sentence "$pattern"
 }
 
-# value KEY: prints a value of the JSON in $output, by a path in Python syntax.
+# value KEY: prints a value of the JSON in $output; KEY is an expression in Python such as
+# [0]["pid"].
 value() {
 	python3 "$here/named.py" value "$output" "$1"
 }
@@ -58,7 +59,7 @@ value() {
 
 @test "all output arrives before the end, however slowly it is read" {
 	make box
-	# The reader does something else after the first line.
+	# After the first line, the reader does other work before it reads the rest.
 	"$HUTCH" exec box seq 300000 | {
 		read -r first
 		"$HUTCH" exec box true
@@ -75,7 +76,8 @@ value() {
 }
 
 @test "a client that runs last hears all that came at once" {
-	# On one processor, which the client gets only when no other process can run.
+	# The client is bound to one processor, and with SCHED_IDLE runs there only when no other
+	# process can run.
 	cpu=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
 	taskset -c "$cpu" "$HUTCH" create box
 	for i in 1 2 3 4 5; do
@@ -213,7 +215,8 @@ drive() {
 	grep -q "^hutch: sandbox 'box'" err
 }
 
-# handed NAME: prints the output of `connect --descriptor`, and checks the descriptor.
+# handed NAME: prints the output of `hutch connect --descriptor NAME`, and checks the descriptor
+# that it passes.
 handed() {
 	python3 "$here/named.py" handed "$HUTCH" "$1"
 }
@@ -327,7 +330,7 @@ handed() {
 	until_true grep -q ' third exited ' out
 	"$HUTCH" rm -f third
 	until_true grep -q ' ended ' out
-	# No event comes twice, and the stream goes on after all have ended.
+	# No event is printed twice, and hutch events goes on after all sandboxes have ended.
 	"$HUTCH" rm -f first
 	"$HUTCH" create second
 	until_true eval '[[ $(grep -c " second status status=.ready." out) == 2 ]]'
@@ -371,7 +374,8 @@ handed() {
 	fails_with 125 "'-rf' is no name" rename one -- -rf
 }
 
-# A confined supervisor may not look into the leftovers, so another process tidies up.
+# A confined supervisor may not look into the leftovers of the dead sandbox, so another process
+# removes them.
 @test "rename takes the name of one that was killed with its janitor" {
 	make one
 	make two
@@ -388,8 +392,8 @@ handed() {
 }
 
 @test "stop waits for processes that end by themselves, several at once" {
-	# Each process reports when it was asked to end, and ends on request.
-	# SIGHUP, which comes too, would end it earlier.
+	# Each process reports SIGTERM, and ends when the test lets it.  It ignores SIGHUP, which
+	# would end it earlier.
 	room w
 	make one -v "$T/w:/w"
 	make two -v "$T/w:/w"
@@ -518,8 +522,8 @@ handed() {
 	done
 }
 
-# fails_with_any: as fails_with, for any output on stdout, such as the empty
-# array of inspect.
+# fails_with_any PATTERN ARG...: checks that hutch fails with a message that matches; stdout may
+# have any output, such as the empty array of inspect.
 fails_with_any() {
 	hutch "${@:2}" </dev/null
 	[[ $status == 125 && ${stderr_lines[0]} == "hutch: "*"$1"* ]]
@@ -561,7 +565,8 @@ fails_with_any() {
 
 @test "logs of one whose supervisor was killed while it wrote are its whole entries" {
 	make box
-	# One entry each: the next one is printed after the one before was read.
+	# Each word becomes an entry of its own, since the next word is printed only after the log
+	# has the one before.
 	for word in one two three; do
 		"$HUTCH" exec -d box echo "$word"
 		until_true logged "$word"

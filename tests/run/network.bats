@@ -11,8 +11,7 @@ teardown() {
 	end
 }
 
-# serve KIND: starts a server on the host that answers "reached"; $address is
-# its address.
+# serve KIND: starts a server on the host that answers "reached"; stores its address in $address.
 serve() {
 	mkfifo ready
 	/usr/bin/python3 -SE "$here/network.py" "serve_$1" "$mark" 3>&- >ready &

@@ -1,7 +1,8 @@
-# no_overlay.bash -- images without overlayfs, which an outer filter refuses
-# here. (tests/vm/plain.sh has a kernel without it.)
+# no_overlay.bash -- functions for tests of images on a host without overlayfs, which a seccomp
+# filter imitates. (tests/vm/plain.sh has a kernel without it.)
 
-# needs_filter: from here on $REAL is hutch, and `without` puts it behind the filter.
+# needs_filter: skips the test if the filter cannot be used; from here on $REAL is hutch, and
+# `without` makes $HUTCH a script that runs it behind the filter.
 needs_filter() {
 	needs_static
 	command -v busybox >/dev/null || skip "busybox-static is not installed"
@@ -9,9 +10,8 @@ needs_filter() {
 	REAL=$HUTCH
 }
 
-# without MODE [FOLDER]: from now on hutch is behind that filter.  FOLDER comes
-# first in PATH; `only` makes it all of PATH, so that fuse-overlayfs is not
-# found.
+# without MODE [FOLDER]: from now on $HUTCH runs behind the filter of that MODE (forbid.c).
+# FOLDER comes first in PATH; `only` makes PATH empty, so that fuse-overlayfs is not found.
 without() {
 	local path="${2:-/nowhere}:$PATH"
 	[ "${2-}" != only ] || path=/nowhere
@@ -21,8 +21,8 @@ without() {
 	HUTCH=$T/hutch
 }
 
-# base FOLDER: makes a root with busybox, and in /data a file with two names, a
-# link and folders.
+# base FOLDER: makes a root file system with busybox, and in /data a file with two names, a link
+# and folders.
 base() {
 	local name
 	mkdir -p "$1"/{bin,etc,data/sub/deep}
@@ -39,17 +39,17 @@ base() {
 	give "$1"
 }
 
-# says_so WHY: stderr has $note with that reason, once, and nothing else.
+# says_so WHY: checks that stderr is exactly the note $note, with the reason WHY.
 says_so() {
 	[[ $stderr == "$note (mount an overlay: $1); "* ]] && ((${#stderr_lines[@]} == 1))
 }
 
-# left: lists leftovers of roots.
+# left: lists the files that roots of sandboxes have left behind.
 left() {
 	find home runtime -name '.upper-*'
 }
 
-# until_gone COMMAND...: waits until it prints nothing.
+# until_gone COMMAND...: repeats COMMAND until it prints nothing.
 until_gone() {
 	until_true prints_nothing "$@"
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# docs/from-openhands.md: its worked example works as described, and the files
-# and options that it names exist.
+# Tests of docs/from-openhands.md: its worked example works as described, and the files and
+# options that it names exist.
 
 load helpers
 
@@ -14,7 +14,7 @@ teardown() {
 	end
 }
 
-# block MARK: prints the content of the blocks of the page below <!-- MARK -->.
+# block MARK: prints the code blocks of the page that follow <!-- MARK -->.
 block() {
 	awk -v mark="<!-- $1 -->" '
 		$0 == mark { marked = 1; next }
@@ -47,7 +47,7 @@ block() {
 		"$HUTCH" image "$verb" --help
 	done >>helps
 	grep -oE -- '--[a-z][a-z-]+' helps | sort -u >flags
-	# Checks words in backticks, except those of git.
+	# Collects the flags that the page has in backticks, except those of git commands.
 	grep -oE '`[^`]+`' "$page" | grep -v '^`git ' | grep -oE -- '(^|[ `])--[a-z][a-z-]+' | tr -d ' `' |
 		sort -u >named
 	[ "$(wc -l <named)" -gt 20 ]

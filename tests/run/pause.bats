@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# A sandbox that is reported as paused stands still, whatever its processes do
-# to be woken: waker.c lists their attempts.
+# Tests that a sandbox which is reported as paused executes nothing, whatever its processes have
+# done to be woken; waker.c lists these attempts.
 
 load helpers
 
@@ -16,7 +16,7 @@ teardown() {
 	end
 }
 
-# wakes MODE [OPTION...]: starts a sandbox that runs waker, and waits until it counts.
+# wakes MODE [OPTION...]: starts a sandbox that runs waker in MODE, and waits until waker counts.
 wakes() {
 	local mode=$1
 	shift
@@ -33,8 +33,8 @@ counts() {
 	tail -n +1 w/one w/two w/three w/four w/child w/parent w/told 2>/dev/null || true
 }
 
-# threads: lists the threads of the processes of the sandbox, except pid 1 and
-# the tracer, as their folders in /proc.
+# threads: prints the folders /proc/PID/task/TID of all threads in the sandbox, except those of
+# pid 1 and of the tracer.
 threads() {
 	local one init
 	init=$("$HUTCH" inspect box | sed -n 's/.*"pid": *\([0-9]*\).*/\1/p' | head -n 1)
@@ -43,7 +43,8 @@ threads() {
 	done
 }
 
-# can_run FOLDER: true if the thread may execute an instruction.
+# can_run FOLDER: true if the thread with this folder in /proc is in a state in which it executes
+# instructions.
 can_run() {
 	local state
 	state=$(sed -n 's/^State:\t\(.\).*/\1/p' "$1/status")
@@ -66,7 +67,7 @@ none_can_run() {
 	((count > 0))
 }
 
-# is_woken: a signal of a timer is pending for the stopped process.
+# is_woken: true if SIGCONT of a timer is pending for a process of the paused sandbox.
 is_woken() {
 	local one pending
 	for one in $(threads); do
@@ -76,7 +77,7 @@ is_woken() {
 	return 1
 }
 
-# stands: no counter moves any more, though SIGCONT came.
+# stands: checks that no counter changes any more, although timers have sent SIGCONT.
 stands() {
 	local before
 	before=$(counts)
@@ -90,7 +91,8 @@ went_on() {
 	[[ $(counts) != "$before" ]]
 }
 
-# holds MODE: the sandbox is paused while it counts, and goes on afterwards.
+# holds MODE: checks that the sandbox can be paused while waker counts in MODE, stands still, and
+# goes on afterwards.
 holds() {
 	wakes "$1"
 	hutch pause box
@@ -137,7 +139,8 @@ holds() {
 	until_true test -s w/one
 }
 
-# tracer: prints the process that holds the paused sandbox, if no cgroup does.
+# tracer: prints the pid of the process that holds the paused sandbox by ptrace(2); nothing if a
+# cgroup freezes it.
 tracer() {
 	local init one
 	init=$("$HUTCH" inspect box | sed -n 's/.*"pid": *\([0-9]*\).*/\1/p' | head -n 1)
@@ -154,7 +157,8 @@ tracer() {
 	[[ -n $pid ]] || none_can_run
 	for one in $pid; do
 		blocked=$(sed -n 's/^SigBlk:\t//p' "/proc/$one/status")
-		# All of 1 to 31 but SIGKILL and SIGSTOP, which cannot be blocked.
+		# The mask has all signals from 1 to 31 but SIGKILL and SIGSTOP, which cannot be
+		# blocked.
 		[[ $((16#$blocked & 16#7fffffff)) == $((16#7ffbfeff)) ]]
 	done
 }
@@ -190,7 +194,8 @@ tracer() {
 	"$HUTCH" inspect box | grep -q '"degraded": *\[\]'
 }
 
-# The kernel then checks rights over the owner of the file (would_dump()).
+# When a process executes a file that it may not read, the kernel (would_dump()) lets only a
+# tracer with rights over the owner of the file attach to the process.
 @test "a program that its user may not read is paused, too" {
 	is_root || skip "the file is to be of another user's"
 	wakes alone
@@ -206,9 +211,8 @@ tracer() {
 	until_true went_on
 }
 
-# An execve(2) of a process with threads waits until the tracer reaps the
-# threads that have ended, and a tracer that wants to trace the process waits
-# for the execve.
+# In a process with threads an execve(2) waits until the tracer reaps the threads that have ended,
+# and a tracer that wants to trace the process waits for the execve.
 @test "a process that is in execve with many threads all the time is paused" {
 	wakes execs
 	for _ in {1..10}; do
@@ -245,8 +249,8 @@ tracer() {
 
 # --- what was protected ---------------------------------------------------------
 
-# loses MODE [OPTION...]: a protected file in the folder is replaced on the
-# host, while waker runs.
+# loses MODE [OPTION...]: starts waker in MODE, and replaces a protected file in its folder on the
+# host.
 loses() {
 	mkdir -p w/.git/hooks
 	give w

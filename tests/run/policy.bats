@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Policies in files: they mean the same as flags, and an error is one sentence
-# with its place.
+# Tests of policies in files: they mean the same as flags, and an error is one sentence with its
+# place.
 
 load helpers
 
@@ -13,21 +13,21 @@ teardown() {
 	end
 }
 
-# policy NAME TEXT: writes that file, with "version": 1 before the text.
+# policy NAME TEXT: writes the policy file NAME: "version": 1 and then TEXT.
 policy() {
 	mkdir -p "$(dirname "$1")"
 	printf '{"version":1,%s}\n' "$2" >"$1"
 	give "$1"
 }
 
-# wrong TEXT PATTERN: a file with that text is refused with that error.
+# wrong TEXT PATTERN: checks that a policy file with TEXT is refused with an error that matches.
 wrong() {
 	printf '%s' "$1" >p.json
 	hutch policy check ./p.json
 	[[ $status == 125 && -z $output ]] && one_sentence "./p.json: $2"
 }
 
-# wrong_key TEXT PATTERN: the same with "version": 1 before the text.
+# wrong_key TEXT PATTERN: does the same as wrong, with "version": 1 before TEXT.
 wrong_key() {
 	wrong "{\"version\":1,$1}" "$2"
 }
@@ -55,8 +55,8 @@ wrong_key() {
 	policy q.json '"hostname":"later"'
 	inside --policy p.json --policy=q.json sh -c 'hostname; echo $A'
 	[[ $output == $'later\npolicy' ]]
-	# All files that are named form one policy; later ones also replace
-	# switches and folders.
+	# Several --policy flags form one policy; a later file also replaces switches and folders
+	# of an earlier one.
 	policy one.json '"read_only":true,"workspace":"a","limits":{"ulimits":{"nofile":"100"}}'
 	policy two.json '"read_only":false,"workspace":"b","limits":{"ulimits":{"nofile":"90"}}'
 	inside --policy one.json --policy two.json sh -c 'touch /tmp/x && cat f; ulimit -n'
@@ -238,7 +238,8 @@ wrong_key() {
 	[[ $status == 0 && $output == after && $(cat f) == before ]] || skip "${stderr_lines[0]}"
 	[[ $stderr == *"changes are kept as"* ]]
 	"$HUTCH" discard "$(grep -o 'run-[0-9a-f]*' <<<"$stderr" | head -1)"
-	# ... and even then names that the host would execute are not.
+	# hutch apply leaves out protected names, since programs of the host would execute such
+	# files.
 	inside --policy agent sh -c 'mkdir .vscode; echo x >.vscode/tasks.json; echo x >p.code-workspace; echo x >x'
 	hutch apply --partial "$(grep -o 'run-[0-9a-f]*' <<<"$stderr" | head -1)"
 	[[ $status == 125 && $(ls -A) == $'f\nx' && $stderr == *".vscode: is protected"*"p.code-workspace: is protected"* ]]
@@ -254,8 +255,8 @@ wrong_key() {
 	[[ $status == 0 && -z $stderr ]]
 }
 
-# The schema, the table of the manual page and the code have the same keys, and
-# so have the flags, except those that concern how one command is run.
+# The schema, the table of the manual page and the code must have the same keys.  The flags must
+# correspond to them, except flags about how one command is run.
 @test "schema, manual page, flags and code say the same" {
 	top=$BATS_TEST_DIRNAME/../..
 	python3 "$here/policy.py" "$top" >keys

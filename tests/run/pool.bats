@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# hutch pool: sandboxes that are made in advance (docs/hutch-pool.md).
+# Tests of hutch pool, which makes sandboxes in advance (docs/hutch-pool.md).
 
 load helpers
 
@@ -12,15 +12,15 @@ teardown() {
 	end
 }
 
-# pool NAME [OPTION...]: makes one, and waits until it is full.
+# pool NAME [OPTION...]: creates the pool NAME, and waits until it is full.
 pool() {
 	hutch pool create "$@"
 	[[ $status == 0 && $output == "$1" && -z $stderr ]]
 	until_true full "$1"
 }
 
-# of NAME KEY: prints a value of `hutch pool ls --json`; starts no process to
-# parse it, since it runs often.
+# of NAME KEY: prints a value of pool NAME from `hutch pool ls --json`.  The shell itself parses
+# the JSON, since this runs often.
 of() {
 	[[ $("$HUTCH" pool ls --json) =~ \"name\":\"$1\"[^}]*\"$2\":\"?([^,\"}]*) ]] &&
 		echo "${BASH_REMATCH[1]}"
@@ -66,7 +66,8 @@ asks() {
 	done
 }
 
-# The sandbox that gets the name is confined and could not tidy up itself.
+# The supervisor of the sandbox that gets the name is confined, and could not remove the leftovers
+# itself.
 @test "take --name tidies up what a dead sandbox left by that name" {
 	pool p --size 1
 	"$HUTCH" create box >/dev/null
@@ -183,8 +184,8 @@ asks() {
 @test "a sandbox that dies while it waits is replaced, and never handed out" {
 	pool p --size 2
 	dead=$("$HUTCH" ps -aq | head -n 1)
-	# Both its supervisor and its janitor have the name in their arguments,
-	# and no other process has.
+	# Only the supervisor and the janitor of a sandbox have its name in their arguments, so
+	# this kills both.
 	kill -KILL $(pgrep -u "$who" -f "^hutch-supervise .* $dead\$")
 	until_true lost_one
 	until_true full p
@@ -222,9 +223,9 @@ taken_one_more() {
 	[ "$("$HUTCH" exec other echo lives 2>/dev/null)" = lives ] || "$HUTCH" pool take --name other p
 }
 
-# starves POOL: makes a pool whose sandboxes, except the first, cannot read
-# their options: one option file is a FIFO without a writer. $maker is the
-# process that tries to read it.
+# starves POOL: makes a pool whose sandboxes, except the first, cannot read their options: one
+# option file is a FIFO without a writer. $maker is the process that makes a sandbox and waits for
+# the FIFO.
 starves() {
 	rm -f env
 	echo A=1 >env
@@ -252,7 +253,8 @@ has_ended() { # PID, of which nothing is left but its number
 	has_ended "$maker"
 	"$HUTCH" pool ls | grep -q 'still reading its options'
 	[[ $(of p failed) == 1 && $(of p ready) == 0 ]]
-	# The pool goes on: the next sandbox waits for the same FIFO.
+	# The pool goes on after that error: the process that makes the next sandbox waits for the
+	# same FIFO, and now gets its text.
 	timeout "$PATIENCE" sh -c 'echo A=2 >env'
 	hutch pool take --name other --timeout "$PATIENCE" p
 	[ "$status" = 0 ]
@@ -284,7 +286,8 @@ has_ended() { # PID, of which nothing is left but its number
 @test "times count from when a sandbox is taken" {
 	pool p --size 1 --ttl 1500ms --idle-timeout 20
 	pool q --size 1 --idle-timeout 1
-	# Sandboxes that are made later without a pool end at the same times.
+	# These two sandboxes are made later, without a pool, with the same limits; when they have
+	# ended, those of the pool would have ended, too, if their time had begun before the take.
 	"$HUTCH" create --ttl 1500ms old
 	"$HUTCH" create --idle-timeout 1 idle
 	hutch wait old idle
@@ -367,7 +370,8 @@ has_ended() { # PID, of which nothing is left but its number
 		words_are_refused "hutch pool create takes one name and no command, but got also 'true'" p $words
 		hint_is 'hutch pool exec p true runs it, when the pool is there'
 	done
-	# A word after an option may be its value: only the maker knows.
+	# hutch pool create does not know which options take a value, so a word after an option is
+	# checked by the process that makes the sandbox.
 	words_are_refused "hutch create takes one name, but got 'true' and 'p-" p --memory 64m true
 	words_are_refused '--keep makes no sense for a pool' p --keep
 	hint_is 'hutch snapshot keeps what was written in a sandbox that was taken'

@@ -107,8 +107,8 @@ def takers(count):
 
 
 def patience():
-    # The processes named after the pool are stopped: the sandbox, and the
-    # makers of the next one.
+    # After a take the next sandbox is still being made, so a take with a time-out of 0 fails; it
+    # is repeated in case the next one was ready already.
     c = connect()
     name, box = take(c)
     pid = c.call("info")["result"]["pid"]
@@ -117,14 +117,14 @@ def patience():
         answer = connect().call("take", timeout=0)
     assert kind(answer) == "timeout" and "being made" in answer["error"]["message"], answer
     assert answer["error"]["data"]["remedy"], answer
-    # Two takes wait: the first is served first, and both are served.
+    # When two takes wait, the first one is served first, and both are served.
     first, second = connect(), connect()
     first.send("take")
     assert c.call("info")["result"]["waiting"] in (0, 1)
     second.send("take")
     for waits in first, second:
         assert "sandbox" in waits.receive()["result"]
-    # A day and a second, a negative number, and a word are all refused.
+    # A time-out of a day and a second, a negative one, and a word are refused.
     for wrong in 86401, -1, "soon":
         assert c.call("take", timeout=wrong)["error"]["code"] == -32602
     os.kill(pid, 0)
@@ -132,8 +132,8 @@ def patience():
 
 
 def pipelined():
-    # More requests than one turn of the keeper handles, while no other client
-    # sends anything.
+    # The client sends more requests at once than the keeper handles before it polls again, and no
+    # other client wakes the keeper.
     c = connect()
     asked = 1000
     c.socket.sendall(b'{"jsonrpc":"2.0","id":2,"method":"info"}\n' * asked)
@@ -152,7 +152,7 @@ def leased():
         assert box.call("hello")["result"]["name"] == name
         os.close(ours)
         wait_until(lambda: not pools())
-        # those that have ended are listed by id
+        # the list has ended sandboxes by their ids, so only the live one has a name of the pool
         wait_until(lambda: [n for n in live() if n.startswith("p-")] == [name])
         assert box.call("info")["result"]["lease"] == "held"
         box.close()
@@ -174,7 +174,7 @@ def hostile():
     answer = c.receive()
     assert answer["error"]["code"] == -32600 and "4096" in answer["error"]["message"], answer
     assert c.receive() is None
-    # A line that never ends.
+    # A client sends a line that never ends.
     c = connect(hello=False)
     try:
         for _ in range(64):
@@ -188,13 +188,13 @@ def hostile():
     assert "no descriptors" in c.receive()["error"]["message"]
     assert c.receive() is None
     assert connect().call("act")["error"]["code"] == -32601
-    # One byte at a time, while others are served.
+    # A client sends its hello one byte at a time; other clients are served meanwhile.
     slow, line = connect(hello=False), b'{"jsonrpc":"2.0","id":1,"method":"hello"}\n'
     for byte in line:
         slow.socket.sendall(bytes([byte]))
         assert connect().call("info")["result"]["name"] == "p"
     assert slow.receive()["result"]["protocol"] == 1
-    # A client that asks and never reads delays no other.
+    # A client that sends requests and never reads the answers delays no other client.
     deaf = connect()
     deaf.socket.setblocking(False)
     try:
@@ -203,7 +203,7 @@ def hostile():
     except BlockingIOError:
         pass
     assert connect().call("info")["result"]["name"] == "p"
-    # At most 256 clients at a time; the others get an error.
+    # The keeper serves at most 256 clients at a time; others get an error.
     crowd = []
     answer = None
     while answer is None or "result" in answer:
@@ -225,7 +225,7 @@ def lease():
         theirs.close()
         return Client(ours)
 
-    # Closed while it waits: nothing is left, not even a record.
+    # If the lease is closed before hello, the sandbox ends and leaves nothing, not even a record.
     make("a").close()
     wait_until(lambda: live() == [])
     # Held, and closed.
@@ -241,12 +241,14 @@ def lease():
     wait_until(lambda: other.receive() is None)
     wait_until(lambda: b'"limit": "lease"' in subprocess.run([HUTCH, "inspect", "b"],
                                                              stdout=subprocess.PIPE).stdout)
-    # Half closed: the end is reported when the sandbox is over.
+    # If the client shuts down its side of the lease, the sandbox ends, and the client sees the
+    # end of file only then.
     c = make("c")
     c.socket.shutdown(socket.SHUT_WR)
     assert c.receive() is None
     assert "c" not in live()
-    # A name that is taken leaves the lease unchanged; a released sandbox lives on.
+    # A release with a name that another sandbox has is refused and leaves the lease as it is;
+    # after a release that succeeds the sandbox lives on.
     c, d = make("c"), make("d")
     c.call("hello")
     assert kind(c.call("release", name="d")) == "exists"
@@ -260,8 +262,8 @@ def lease():
         r = subprocess.run([HUTCH, "create", "--lease", wrong, "e"], stderr=subprocess.PIPE,
                            close_fds=False)
         assert r.returncode == 125 and b"--lease" in r.stderr, (wrong, r)
-    # With one descriptor for both purposes, the first use would close it, and
-    # its number could then be another file.
+    # One descriptor for both --lease and --json is refused: the first use would close it, and the
+    # second might find another file under its number.
     for verb in ["create"], ["pool", "create"]:
         ours, theirs = socket.socketpair()
         words = [HUTCH, *verb, f"--lease={theirs.fileno()}", f"--json={theirs.fileno()}", "e"]
@@ -282,7 +284,8 @@ def wide():
     command = "head -c 4500000 /dev/zero | tr '\\0' x >file"
     answer = c.call("act", action={"action": "run", "args": {"command": command}})
     assert answer["result"]["observation"] == "run"
-    # One action, requested three times while it runs: three answers at one moment.
+    # The same action is requested three times while it runs, so its answer is sent three times at
+    # one moment.
     read = {"action": "read", "id": 7, "timestamp": "now", "args": {"path": "file"}}
     request = '{"jsonrpc":"2.0","id":%d,"method":"act","params":{"action":%s}}\n'
     ours.sendall("".join(request % (n, json.dumps(read)) for n in (11, 12, 13)).encode())
@@ -297,7 +300,7 @@ def wide():
 def unread():
     c = connect()
     c.send("take")
-    # it is queued, and not read
+    # the answer has arrived, and the client has not read it
     wait_until(lambda: select.select([c.socket], [], [], 0)[0])
     c.close()
 

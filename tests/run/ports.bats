@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# Published ports: -p and hutch port.  ports.py is the server inside and the clients.
+# Tests of published ports: -p and hutch port.  ports.py has the server that runs inside, and the
+# clients.
 
 load helpers
 
@@ -14,13 +15,13 @@ teardown() {
 	end
 }
 
-# free_port: prints a port without a listener, from those that `auto` and
-# clients do not use.
+# free_port: prints a port that no process listens on, outside of the ranges that `auto` and
+# clients use.
 free_port() {
 	more free_port
 }
 
-# serves ARG...: runs hutch run with the server at port 8000 inside.
+# serves ARG...: runs hutch run with ARG, and with the server of ports.py inside, at port 8000.
 serves() {
 	start -v "$T/ports.py:/ports.py" "$@" -- python3 -SE /ports.py serve 8000
 	said ready
@@ -35,12 +36,12 @@ more() {
 	python3 "$here/ports_more.py" "$@"
 }
 
-# found: prints the port that hutch chose, from its output.
+# found: prints the port that `auto` has chosen, from the note of hutch.
 found() {
 	sed -n 's/.*note: 127\.0\.0\.1:\([0-9]*\) leads to port.*/\1/p' "$1"
 }
 
-# make ARG...: creates a sandbox with the server in it.
+# make ARG...: creates the sandbox box with the server of ports.py in it.
 make() {
 	"$HUTCH" create -v "$T/ports.py:/ports.py" "$@" box 2>"$T/err"
 	"$HUTCH" exec -d box python3 -SE /ports.py serve 8000
@@ -51,7 +52,7 @@ serves_in_box() {
 	"$HUTCH" logs box | grep -q ready
 }
 
-# hosts HOST...: prints the ports of the box, one a line, sorted.
+# hosts HOST...: prints the address on the host of each port of box, one on each line, sorted.
 hosts() {
 	"$HUTCH" port ls --json box | more hosts | sort
 }
@@ -150,8 +151,8 @@ hosts() {
 	[ ! -s wrong ]
 }
 
-# says_and_ends COUNT LENGTH: accepts that many clients, sends that many bytes
-# to each on a signal, and ends.
+# says_and_ends COUNT LENGTH: runs a server that accepts COUNT clients, sends LENGTH bytes to each
+# when the test lets it, and ends.
 says_and_ends() {
 	port=$(free_port)
 	mkdir -m 755 go
@@ -162,8 +163,8 @@ says_and_ends() {
 	said ready
 }
 
-# More connections than the executor serves in a turn.  It is stopped meanwhile,
-# so it finds them together with the end of the command.
+# These are more connections than the executor serves at once.  The executor is stopped while the
+# server sends and ends, so that it finds the data and the end together.
 @test "-p: what a server said before it ended arrives, on each of a hundred connections" {
 	says_and_ends 100 50000
 	client goodbyes "$port" 100 50000 &
@@ -182,7 +183,7 @@ has_zombie() {
 	grep -q 'State:.Z' "/proc/$(pgrep -P "$1")/status"
 }
 
-# More than pipes hold: the sockets still have it when the server has ended.
+# This is more data than pipes hold, so sockets still hold some of it when the server has ended.
 @test "-p: data sent before the end arrives whole, and a client that reads none delays no other" {
 	says_and_ends 4 2000000
 	mkfifo "$T/gone"
@@ -210,7 +211,7 @@ has_zombie() {
 }
 
 @test "-p auto: as many as begin at once all have ports of their own, and the range can be used up" {
-	# An address from which no other process has connections.
+	# The test uses an address to which no other process connects.
 	local at=127.$((RANDOM % 200 + 10)).$((RANDOM % 250)).7
 	for n in {1..30}; do
 		env --default-signal "$HUTCH" run -p "$at:50100-50119:80" -- sleep 1000 2>"err.$n" 3>&- </dev/null &
@@ -218,8 +219,8 @@ has_zombie() {
 	done
 	until_true all_told
 	sed -n 's/.*:\([0-9]*\) leads to port 80 inside$/\1/p' err.* | sort >ports
-	# Each of the twenty is used once; a sandbox that gets none fails with
-	# an error.
+	# Each of the twenty ports is used once; the ten sandboxes that get none fail with an
+	# error.
 	diff ports <(seq 50100 50119)
 	[ "$(cat err.* | grep -cxF "hutch: no port from 50100 to 50119 is free at $at (from -p $at:50100-50119:80)")" = 10 ]
 }
@@ -406,10 +407,11 @@ no_sockets() {
 	until_true no_sockets
 }
 
-# supervisor_of prints the parent of pid 1.
+# The helper supervisor_of finds the supervisor as the parent of pid 1.
 @test "a connection is use of a sandbox that ends when idle, and a server is none" {
 	port=$(free_port)
-	# Longer on a machine that is too busy to use the sandbox within that time.
+	# The idle time is doubled until the machine is quick enough to use the sandbox before it
+	# is over.
 	local idle=2
 	until serves_until_told "$idle"; do
 		((idle *= 2, idle < PATIENCE))
@@ -429,8 +431,8 @@ no_sockets() {
 	"$HUTCH" wait box
 }
 
-# serves_until_told IDLE: creates the box with a server, and a command that runs
-# until descriptor 8 is closed; fails if the box was idle for too long before.
+# serves_until_told IDLE: creates box with a server, and a command in it that runs until
+# descriptor 8 is closed; fails if box was idle for IDLE seconds before that.
 serves_until_told() {
 	rm -f hold there
 	mkfifo hold
@@ -497,7 +499,7 @@ none_open() {
 	[ -z "$("$HUTCH" port ls --json box | grep -E '"connections":[1-9]')" ]
 }
 
-# descriptors: counts those of the supervisor.
+# descriptors: prints how many descriptors the supervisor has open.
 descriptors() {
 	find "/proc/$(supervisor_of box)/fd" -mindepth 1 | wc -l
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# No process survives, and no process inside reaches one outside.
+# Tests that no process of a sandbox survives it, and that no process inside reaches one outside.
 
 load helpers
 
@@ -15,8 +15,8 @@ does() {
 	python_inside processes.py "$@"
 }
 
-# A sandbox with processes of every kind: in sessions of their own, without a
-# living parent, ignoring signals, stopped.
+# Starts a sandbox with processes of every kind: in sessions of their own, without a living
+# parent, ignoring signals, stopped.
 crowd="exec -a $mark sleep 1000 &
 	setsid bash -c 'trap \"\" TERM HUP INT; exec -a MARK sleep 1000' &
 	(setsid bash -c '(exec -a MARK sleep 1000) & (exec -a MARK sleep 1000) &' &)
@@ -49,7 +49,7 @@ crowd_script() {
 	none_marked
 }
 
-# Folders of this test only: other programs use /tmp, too.
+# left_by_hutch: lists only folders of this test, since other programs use /tmp, too.
 left_by_hutch() {
 	state_of "$T"
 	find "/tmp/hutch-$who" 2>/dev/null || true # there may be none
@@ -58,8 +58,8 @@ left_by_hutch() {
 
 @test "39: SIGKILL of hutch leaves no mount, folder or file" {
 	image img
-	# The state folder stays once it exists: before kernel 6.6 it contains
-	# the writes over an image.
+	# This launch makes the state folder, which stays once it exists; before kernel 6.6 it is
+	# needed for writes over an image.
 	imaged img true
 	before=$(left_by_hutch)
 	start --image "dir:$T/img" -v /usr:/usr:ro bash -c 'echo x >/data/file; echo ready; exec sleep 1000'
@@ -138,7 +138,8 @@ left_by_hutch() {
 }
 
 @test "42: an executor that does not answer keeps neither a timeout nor a signal from ending it" {
-	# The time is longer if the machine is too busy to stop the executor in time.
+	# The time-out is doubled until the machine is quick enough to stop the executor before
+	# it.
 	local seconds=1
 	until stopped_in_time "$seconds"; do
 		((seconds *= 2, seconds < PATIENCE))
@@ -156,7 +157,8 @@ left_by_hutch() {
 	none_marked
 }
 
-# stopped_in_time SECONDS: the executor was stopped before its time was over.
+# stopped_in_time SECONDS: starts a command with this time-out and stops its executor; fails if
+# the time-out came first.
 stopped_in_time() {
 	start --timeout "${1}s" bash -c "echo ready; exec -a $mark sleep 1000"
 	read -r -u 7 && kill -STOP "$(descendants "$pid" | sort -n | head -1)" && return 0
@@ -164,8 +166,8 @@ stopped_in_time() {
 	return 1
 }
 
-# Pending signals of one kind become one: the next is sent after the last was
-# received.
+# took_signal: true if hutch has received the last signal.  Pending signals of one kind become
+# one, so the next is sent only then.
 took_signal() {
 	! [[ -e /proc/$pid/status ]] || grep -qx $'ShdPnd:\t0000000000000000' "/proc/$pid/status"
 }

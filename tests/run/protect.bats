@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Protected files in a :rw folder, while another process on the host changes
-# them. volumes.bats tests the protection against the inside.
+# Tests of protected files in a :rw folder while another process on the host changes the files.
+# volumes.bats tests the protection against the inside.
 
 load helpers
 
@@ -19,12 +19,13 @@ teardown() {
 
 protects=(--protect .git/hooks --protect .git/config)
 
-# Writes from inside until the written text is found.
+# Shell code that writes to protected files from inside again and again, until the written text is
+# found in one.
 greedy='trap "" TERM HUP; until grep -q evil .git/config .git/hooks/evil; do echo evil >>.git/config; echo evil >.git/hooks/evil; done 2>/dev/null'
 patient='echo ready; read x <go'
 
-# loses SENTENCE COMMAND...: hutch run ends with that sentence when the command
-# is run on the host.
+# loses SENTENCE COMMAND...: starts hutch run, runs COMMAND on the host, and checks that hutch run
+# then ends with SENTENCE.
 loses() {
 	local sentence=$1
 	shift
@@ -37,7 +38,7 @@ loses() {
 	[[ ${stderr_lines[1]} == *':cow'* ]]
 }
 
-# again: makes the files of setup() again.
+# again: makes the files that setup() has made once more.
 again() {
 	rm -rf w/.git
 	mkdir -p w/.git/hooks
@@ -119,7 +120,8 @@ is_in_state() { # NAME STATE
 		END { exit !found }'
 }
 
-# box_that_lost: a named sandbox that tries to write all the time, and was paused.
+# box_that_lost: makes box, in which a command tries to write all the time; replaces a protected
+# file on the host, and waits until hutch has paused box.
 box_that_lost() {
 	as_who cp w/.git/config w/.git/config.lock
 	"$HUTCH" create --workspace "$T/w" "${protects[@]}" box
@@ -153,7 +155,7 @@ box_that_lost() {
 	until_true grep -q evil w/.git/config
 	as_who sh -c 'cp w/.git/config w/c && mv w/c w/.git/config'
 	"$HUTCH" exec box true
-	# The other file is still protected.
+	# The folder .git/hooks is still protected.
 	as_who mv w/.git/hooks w/gone
 	until_true is_in_state box paused
 	hutch inspect box

@@ -1,12 +1,13 @@
 #!/usr/bin/env bats
-# Calls that the filter refuses are reported, and refused as ever.
+# Tests that system calls which the seccomp filter refuses are reported, and that they fail as
+# without the report.
 
 load helpers
 
 setup() {
 	begin
-	# refused.py inside: the options that show it, the command that starts
-	# it, and both.
+	# Arguments of hutch run: shown shows the file refused.py inside, python is the command
+	# that runs it, and tried has both.
 	shown=(-v "$here/refused.py:/refused.py:ro") python=(/usr/bin/python3 -SE /refused.py)
 	tried=("${shown[@]}" -- "${python[@]}")
 }
@@ -16,7 +17,7 @@ teardown() {
 	end
 }
 
-# told: prints the refusals that --json reports, one a line.
+# told: prints the refused calls that --json reports, one on each line.
 told() {
 	python3 "$here/refused.py" told "$stderr"
 }
@@ -25,7 +26,8 @@ told() {
 	needs_listener
 	inside "${tried[@]}" calls
 	with=$output
-	# The process that has the other listener keeps it.
+	# A process can have only one seccomp listener; if an outer process has it, hutch gets
+	# none and reports nothing.
 	catch "$(tool forbid)" listener sh -c '"$@"; exit $?' - "$HUTCH" run --json "${tried[@]}" calls
 	[ "$status" -eq 0 ]
 	[[ $stderr == *'"refused":[]'* ]]
@@ -47,7 +49,7 @@ told() {
 	grep -qx 'socket(AF_PACKET)|1|the default profile' told
 	grep -qx 'ioctl(TIOCSTI)|1|the floor' told
 	never grep -Eq 'clone3|io_uring|ptrace|1000' told
-	# The command has not failed: stderr has no message.
+	# Refused calls are printed on stderr only if the command fails, and this one has not.
 	never grep -q 'was refused' <<<"$stderr"
 }
 
@@ -62,7 +64,7 @@ told() {
 	[[ $output == *"the floor: unshare"* ]]
 }
 
-# As many calls are answered as there are tokens, however many are made, so
+# hutch limits the rate of answers by a token bucket, however many refused calls are made, so that
 # their cost is bounded.
 @test "a storm of refused calls waits: no more are answered in a second than that" {
 	needs_listener
@@ -129,8 +131,8 @@ told() {
 		echo '{"action":"run","id":3,"args":{"command":"setsid -w unshare -n true; true"}}'
 	} | "$HUTCH" act >out
 	{
-		# Beside an action of another session, to which a refusal could
-		# also belong.
+		# Two sessions run an action at the same time; each refused call must be reported
+		# with the right one.
 		echo '{"action":"run","id":4,"session":"a","args":{"command":"for i in 1 2 3; do unshare -U true; done; touch /tmp/done"}}'
 		echo '{"action":"run","id":5,"session":"b","args":{"command":"until [ -e /tmp/done ]; do :; done"}}'
 	} | "$HUTCH" act >>out

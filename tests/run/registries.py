@@ -30,7 +30,7 @@ import threading
 import urllib.parse
 
 USER, PASSWORD, IDENTITY = "me", "a secret password", "an-identity-token"
-# bcrypt of the password, with the lowest cost.
+# HTPASSWD has the bcrypt hash of the password, with the lowest cost.
 HTPASSWD = "me:$2b$04$abcdefghijklmnopqrstuu5x/8yBAitiMFpfcTC.R3ejqM2VJnVIW\n"
 LEEWAY = 60  # seconds that docker-registry lets a token live on
 
@@ -199,7 +199,8 @@ class Tokens(Handler):
         now = int(datetime.datetime.now().timestamp())  # the registry has the same calendar
         claims = {"iss": "tests", "sub": USER if is_known else "", "aud": "registry",
                   "nbf": now - 120, "iat": now - 120, "jti": str(now),
-                  # Expired already, except for the registry's leeway.
+                  # the token has expired already, but the registry accepts it for LEEWAY seconds
+                  # more
                   "exp": now - LEEWAY + 20,
                   "access": [{"type": kind, "name": name, "actions": actions.split(",")}]
                   if may else []}

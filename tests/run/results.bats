@@ -11,8 +11,8 @@ teardown() {
 	end
 }
 
-# object TEXT EXPRESSION: TEXT is one result object with all its keys and
-# nothing else, and the expression about it, `o`, is true.
+# object TEXT EXPRESSION: checks that TEXT is one result object with all its keys and nothing
+# else, and that the Python EXPRESSION about it, as `o`, is true.
 object() {
 	python3 "$here/results.py" "$1" "${2:-True}"
 }

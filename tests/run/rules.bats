@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# The rules of a policy judge actions before they are done (docs/hutch-policy.md).
+# Tests of the rules of a policy, which decide about actions before they are carried out
+# (docs/hutch-policy.md).
 
 load helpers
 
@@ -15,7 +16,8 @@ teardown() {
 	end
 }
 
-# run_of ID COMMAND, write_of ID PATH, answer_of ASK true|false: print a line each.
+# run_of ID COMMAND, write_of ID PATH, answer_of ASK true|false: print an action as one line of
+# JSON.
 run_of() {
 	printf '{"action":"run","id":%d,"args":{"command":"%s"}}\n' "$1" "$2"
 }
@@ -28,14 +30,14 @@ answer_of() {
 	printf '{"action":"confirm","args":{"ask":%d,"allow":%s}}\n' "$1" "$2"
 }
 
-# said PYTHON: evaluates it for the lines in `out`, as `lines`; those with an id
-# are `by[ID]`.
+# said PYTHON: checks a Python expression about the observations in the file out: `lines` has all,
+# by[ID] the one of an action.
 said() {
 	python3 "$here/rules.py" said out "$1"
 }
 
-# talk PYTHON ARG...: runs it with `hutch act ARG...`; it has send(line),
-# next(), ended().
+# talk PYTHON ARG...: runs PYTHON with a running `hutch act ARG...`, to which it talks by
+# send(line), next() and ended().
 talk() {
 	python3 "$here/rules.py" talk "$1" "$HUTCH" act "${@:2}"
 }
@@ -208,7 +210,7 @@ assert [next()["observation"], next()["observation"]] == ["null", "write"]
 ended()' box --confirm
 	write_of 1 kept | "$HUTCH" act box >out
 	said 'assert by[1]["extras"]["error_id"] == "HUTCH$REFUSED" and not asks'
-	# Commands that a user runs by a verb are not judged.
+	# Rules do not decide about commands that a user runs by a verb such as exec.
 	"$HUTCH" exec -w /workspace box sh -c 'echo by hand >kept'
 	[[ $(cat w/kept) == "by hand" ]]
 }
@@ -244,8 +246,8 @@ assert by[3]["observation"] == "run"'
 	[[ $status == 125 ]] && one_sentence '--rule \{"decision":"deny"\}: rule: there is no .reason.'
 }
 
-# judged ARG...: sends each text of golden/judged.jsonl (or every EVERY-th) as
-# an action, with a file for "@"; prints how many of the files were made.
+# judged ARG...: sends the commands of golden/judged.jsonl (or every EVERY-th) as actions to hutch
+# act, each with the name of a new file in place of "@"; prints how many of these files were made.
 judged() {
 	rm -rf w/* && python3 "$here/rules.py" judged "$here/golden/judged.jsonl" "${EVERY:-3}" >in
 	timeout "$PATIENCE" "$HUTCH" act --workspace "$T/w" "$@" <in >out 2>/dev/null
@@ -258,6 +260,7 @@ judged() {
 	local least=$(($(wc -l <in) - 1))
 	((least * ${EVERY:-3} > 250))
 	said "assert len(by) > $least and "'all(o["extras"]["error_id"] == "HUTCH$REFUSED" for o in by.values()), by'
-	# ... and bash does run these; this run need not be traced as well.
+	# Without the rule bash runs these commands, so the rule has refused real ones.  Builds
+	# with sanitizers skip this, to save time.
 	[[ $BUILD == */asan ]] || (($(judged) > least - 3))
 }

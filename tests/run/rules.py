@@ -89,15 +89,15 @@ def ask_at_the_socket(path, patience):
     a.send(3, "act", answer(1, True))
     got = {m["id"]: m["result"]["observation"] for m in (a.next(), a.next())}
     assert got == {2: "write", 3: "null"}, got
-    # The client that was asked leaves: that counts as no, and the next action
-    # of the session has its turn.
+    # If the client that was asked closes its connection, that counts as a no, and the next action
+    # of the session begins.
     a.send(4, "act", {"action": write("kept")})
     assert a.next()["params"]["ask"] == 2
     b.send(6, "act", {"action": {"action": "run", "args": {"command": "echo next"}}})
     a.close()
     assert b.next()["result"]["content"] == "next"
-    # The same holds when the client ends its side, and when it has sent so much
-    # before its answer that the supervisor stops reading.
+    # A client that shuts down its side of the connection, or that has sent so much before its
+    # answer that the supervisor stops reading, counts as a no, too.
     c = Peer(path, int(patience))
     c.send(2, "act", asked_about("kept"))
     c.send(3, "act", asked_about("kept"))

@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
-# The Python SDK (sdk/python): its own tests, with the oldest Python from 3.9 on
-# and the newest that this host has.  The site-packages of the host are not
-# used.
+# Runs the tests of the Python SDK (sdk/python) with the oldest Python of this host, from 3.9 on,
+# and with the newest.  The site-packages of the host are not used.
 
 load helpers
 
@@ -17,7 +16,8 @@ teardown() {
 	end
 }
 
-# pythons: lists those on PATH, and those of this user in pyenv, by version.
+# pythons: lists the Python interpreters of this host, and those of this user in pyenv, sorted by
+# version.
 pythons() {
 	local home python
 	home=$(getent passwd "$EUID" | cut -d: -f6)
@@ -31,7 +31,8 @@ tests_with() {
 	(cd "$sdk/tests" && "$@" -SE -W error::ResourceWarning -m unittest discover)
 }
 
-# as_ordinary PYTHON: who may not look into root's home has it mounted elsewhere.
+# as_ordinary PYTHON: runs the tests as the user $who.  If PYTHON is below root's home, which that
+# user may not read, it is mounted elsewhere.
 # shellcheck disable=SC2016 # what is quoted is the inner shell's
 as_ordinary() {
 	local python=$1

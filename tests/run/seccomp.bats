@@ -1,12 +1,14 @@
 #!/usr/bin/env bats
-# --seccomp FILE: a profile in the JSON of OCI or docker, on top of the floor.
+# Tests of --seccomp FILE: a profile in the JSON of OCI or docker, which can permit nothing that
+# hutch always refuses (the floor).
 
 load helpers
 
 setup() {
 	begin
 	if is_root; then
-		# hutch looks for the cache before root becomes another user.
+		# As root, hutch looks for the cache before it changes into the other user, so
+		# root must own the folder.
 		chown 0:0 home
 	fi
 	export XDG_CACHE_HOME=$T/home/cache

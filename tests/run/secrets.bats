@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Secrets: variables whose values no output contains (docs/hutch-run.md,
-# --secret; docs/actions.md, "Secrets").
+# Tests of secrets: variables whose values no output contains (docs/hutch-run.md, --secret;
+# docs/actions.md, "Secrets").
 
 load helpers
 
@@ -15,7 +15,8 @@ teardown() {
 	end
 }
 
-# acts CODE [OPTION...]: see act.py; `hidden` checks all output so far.
+# acts CODE [OPTION...]: runs the Python CODE with a running hutch act, as act.py describes; the
+# function hidden checks that no output so far has the secret.
 acts() {
 	"$here/act.py" "$HUTCH" '
 T, M = os.environ["TOKEN"], "<secret-hidden>"
@@ -54,8 +55,8 @@ run("C-c")
 o = a.action("run", command="echo a\necho \x27" + T + "\x27")
 assert o.observation == "error" and M in o.content
 assert M in a.action("fly" + T).content
-# The command ends while no action waits for it; session b sees that.  Its shell
-# waits for more.
+# The command of the main session ends while no action waits for it.  Session b waits until the
+# command has ended and the shell of the main session sleeps.
 o = run("bash -c \x27echo $$ $PPID >/tmp/pid; until [ -e /tmp/go ]; do :; done; echo \"$TOKEN\"\x27", timeout=0.1)
 o = run("until [ -s /tmp/pid ]; do :; done; read own shell </tmp/pid; touch /tmp/go; while kill -0 $own; do :; done 2>/dev/null; "
         "until grep -q \"^State:.S\" /proc/$shell/status; do :; done", session="b")
@@ -171,8 +172,8 @@ assert output(p) == b"Name of the h" + M + b"\nhunt", output(p)
 d = connect()
 d.call("exec.attach", process=p)
 d.until(lambda: d.output(p) == output(p))
-# The first part is shown when no output comes for a while, and only then the
-# rest is printed.
+# If a value is printed in two parts with a pause between, its first part is shown, and only the
+# rest is hidden.
 p = start("sh", "-c", "printf hunter-; read -r x; echo \"${TOKEN#hunter-}\"", stdin=True)
 c.until(lambda: output(p) == b"hunter-")
 call("exec.write", process=p, data="\n")
@@ -191,7 +192,7 @@ wait(p)
 assert output(p) == M + b"\n"' --secret TOKEN
 }
 
-# supervisor_of prints the parent of pid 1.
+# The helper supervisor_of finds the supervisor as the parent of pid 1.
 @test "words of a process do not have it, and no core file would" {
 	"$HUTCH" create --secret "WORD=a word of $mark" box >"$T/made"
 	none_marked

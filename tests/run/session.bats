@@ -1,9 +1,10 @@
 #!/usr/bin/env bats
-# The answers of a session, row by row (session.py; docs/actions.md).
+# Tests of the observations of a session; session.py has sequences of rows, each an action and its
+# expected observation (docs/actions.md).
 
 load helpers
 
-# plays NAME [OPTION...]: plays that sequence.
+# plays NAME [OPTION...]: plays the sequence NAME of session.py.
 plays() {
 	"$here/session.py" "$HUTCH" "$@"
 }

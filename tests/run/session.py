@@ -101,7 +101,7 @@ def several(*commands):
 NOTHING_TO_SEE = idle("No previous running command to retrieve logs from.")
 NOTHING_TO_TELL = idle("No previous running command to interact with.")
 
-# The next row begins when all processes of the sandbox sleep.
+# A row that makes the player wait until all processes of the sandbox sleep.
 REST = (None, None)
 
 
@@ -115,9 +115,9 @@ def restless(action, want):
     return action, want, "restless"
 
 
-# A command of the session main that waits for a line, prints "rest" and ends
-# with 3, while no action waits for it.  Session b lets it go on; at rest its
-# shell waits for the next one.
+# A command of the main session waits for a line, prints "rest" and ends with 3, while no action
+# waits for it.  Session b lets it go on, and the player waits until the shell of the main session
+# sleeps.
 ENDS_UNSEEN = [
     (do("mkfifo /tmp/go"), ended("")),
     (do("bash -c 'read x; read x </tmp/go; echo rest; exit 3'", timeout=0.2),
@@ -199,7 +199,8 @@ SEQUENCES = {
         (do(""), quiet("0.5", "", BELOW)),
         (type_("y"), quiet("0.5", "two", BELOW)),
         (type_("y"), ended("")),
-        # The blocking action began first, and outlasts a time-out that began later.
+        # The blocking action has no soft time-out: it still waits after a later action of session
+        # b has timed out.
         (do("mkfifo /tmp/go"), ended("")),
         later(do("read x </tmp/go; echo $x", blocking=True, timeout=1000), ended("on")),
         (do("read x", session="b"), quiet("0.5", "")),
@@ -216,7 +217,7 @@ SEQUENCES = {
         (do("", timeout=0.5), quiet("0.5", "", BELOW)),
         (type_("y"), ended("")),
     ],
-    # Output puts off the soft time-out, but not the hard one.
+    # The soft time-out counts from the last output, the hard one from the start of the command.
     "output without an end": [
         restless(do("while ! read -t 0; do echo .; done; read x", timeout=0.3),
                  lambda o: o.suffix.startswith(timed_out("0.3", "")["suffix"])),
@@ -248,12 +249,11 @@ SEQUENCES = {
         (do("sleep 1000", timeout=0.2), timed_out("0.2", "")),
         (type_("C-z"), lambda o: o.suffix == ended("", 148, " CTRL+Z was sent.")["suffix"] and
             "Stopped" in o.content and "sleep 1000" in o.content),
-        # The shell reports the end of a job at any time, but once: `jobs` makes
-        # it report.
+        # The shell reports the end of a job once, at any time; `jobs` makes it report now.
         (do("kill -9 %1; while [ -n \"$(jobs -s)\" ]; do :; done; jobs"),
          lambda o: o.exit_code == 0),
         (do("true"), lambda o: o.exit_code == 0),
-        # A command that ignores the signal goes on.
+        # A command that handles SIGINT goes on after C-c.
         (do("trap 'echo no' INT; read x; trap - INT", timeout=0.2),
          lambda o: o.exit_code == -1),
         (do("C-c", timeout=0.3), lambda o: o.exit_code == -1 and "no" in o.content),
@@ -275,11 +275,11 @@ SEQUENCES = {
         (do("Enter"), ended("<>")),
         (do("read x; echo \"<$x>\"", timeout=0.2), timed_out("0.2", "")),
         (type_("ENTER"), ended("<>")),
-        # A text that is no name of a key is typed, with Enter.
+        # Text that is no name of a key is typed as it is, and Enter behind it.
         (do("read x; echo \"<$x>\"", timeout=0.2), timed_out("0.2", "")),
         (type_("up"), lambda o: o.exit_code == 0 and o.content.endswith("<up>")),
     ],
-    # less, vim and others request this mode (DECCKM), until they end.
+    # less, vim and other programs request application cursor keys (DECCKM) until they end.
     "application keys": [row for name, bytes_, mode in (
         ("Up", r"$'\EOA'", "h"), ("Left", r"$'\EOD'", "h"), ("Home", r"$'\E[1~'", "h"),
         ("Up", r"$'\E[A'", "h\\e[?1l"), ("Up", r"$'\E[A'", "h\\e[!p"), ("Up", r"$'\E[A'", "h\\ec"),

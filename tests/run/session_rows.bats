@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
-# The answers of a session, the editor and file actions, row by row
-# (session_rows.py): each rule of OpenHands that clients depend on, and none of
-# its known defects.
+# Tests of the observations of a session, of the editor and of file actions; session_rows.py has
+# rows of an action and its expected observation: each rule of OpenHands that clients depend on,
+# and none of its known defects.
 
 load helpers
 
-# plays NAME [OPTION...]: plays that sequence.
+# plays NAME [OPTION...]: plays the sequence NAME of session_rows.py.
 plays() {
 	"$here/session_rows.py" "$HUTCH" "$@"
 }

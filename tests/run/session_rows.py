@@ -29,7 +29,7 @@ def still(seconds, *texts, prefix=""):
 # --- a shell that a command begins
 
 SHELLS = [
-    # A prompt of its own, of two lines, and one that is switched off.
+    # Nested shells with a prompt of two lines, and with prompts that commands change.
     (do("PS1='a\nb> ' bash --norc"), ended("")),
     (do("echo $$ >pid; PS1='x> '; PROMPT_COMMAND='echo y'; echo in"), ended("in")),
     (do("echo on"), ended("on")),
@@ -41,19 +41,19 @@ SHELLS = [
     (do("kill -9 $$"), lambda o: o.exit_code == 137 and o.content.endswith("Killed") and
      not o.hutch["restarted"]),
     (do("echo $?"), ended("137")),
-    # Its environment is its own.
+    # An env action also sets variables in a nested shell; they stay when it ends.
     (do("bash"), ended("")),
     (act("env", set={"NAME": "value"}), {"observation": "env"}),
     (do("echo $NAME"), ended("value")),
     (do("exit"), ended("exit")),
     (do("echo $NAME"), ended("value")),
-    # A long text, and a key.
+    # A nested shell accepts a long text and a key.
     (do("bash"), ended("")),
     (do("echo " + "x" * 200000 + " | wc -c"), has("200001", command=lambda c: True,
                                                   message=lambda m: True)),
     (do("sleep 1000", timeout=0.2), timed_out("0.2", "")),
     (do("C-c"), ended("^C", 130, " CTRL+C was sent.")),
-    # It uses a line editor of its own, to which nothing is typed.
+    # These commands use a line editor (read -e) of their own, which must not get text of hutch.
     (do("read -e x; echo $x", timeout=0.2), timed_out("0.2", "")),
     (type_("y"), lambda o: o.exit_code == 0 and o.content.endswith("y")),
     (do("echo 'read -e x; echo got $x' >ask; bash ask", timeout=0.2), timed_out("0.2", "")),
@@ -64,11 +64,12 @@ SHELLS = [
     (do("exit 5"), ended("exit", 5)),
     (do("cd /tmp; exec bash"), ended("")),
     (do("pwd; exit 6"), ended("/tmp\nexit", 6, working_dir=W)),
-    # The replacement comes while the process still lives that held the descriptors.
+    # The new bash replaces the old one while the process that held the descriptors for the old
+    # one still lives: it is stopped.
     (do("""echo "PS0='\\$(pkill -STOP -f -- \\"--norc -c read\\")'" >rc"""), ended("")),
     (do("bash --rcfile rc"), ended("")),
     (do("exec bash --norc"), ended("")),
-    # The second process may not have ended yet.
+    # This counts one or more stopped processes, since a second one may not have ended yet.
     (do("pgrep -fc -- '--norc -c read'; pkill -CONT -f -- '--norc -c read'"),
      lambda o: o.exit_code == 0 and int(o.content) >= 1),
     (do("exit"), ended("exit")),
@@ -78,7 +79,8 @@ SHELLS = [
     (do("pwd"), has("/tmp", suffix=lambda s: "The shell had ended" in s)),
     (do("sh", timeout=0.2), timed_out("0.2", "$")),
     (type_("exit 9"), ended("", 9)),
-    # As many nested shells as are supported, and back.
+    # Sixteen nested shells are supported; the seventeenth is treated like any program that still
+    # runs.
     *[(do("bash --norc"), ended(""))] * 16,
     (do("bash --norc", timeout=1), still("1.0", "$")),
     (do("echo no"), lambda o: "is NOT executed" in o.suffix),
@@ -90,7 +92,7 @@ SHELLS = [
 
 # --- what commands print
 
-# The suffix if the content is incomplete.
+# IN_LOG is the suffix of an observation whose content is incomplete.
 IN_LOG = ended("")["suffix"] + "\n[The whole output is in /run/hutch/log/main-{}.]"
 
 
@@ -126,13 +128,14 @@ OUTPUT = [
     (do("alias git"), ended("alias git='git --no-pager'")),
     (do("printf 'a  \\nb\\t\\n\\n\\n'"), ended("a\nb")),
     (do("printf '\\n\\n  a'"), ended("a")),
-    # In another session, which has no job in the background.
+    # These rows use another session, since a stopped job would be left in the main one.
     (do("sleep 1000", timeout=0.2, session="z"), timed_out("0.2", "")),
     (type_("C-z", session="z"),
      ended("^Z\n[1]+  Stopped                 sleep 1000", 148, " CTRL+Z was sent.")),
 ]
 
-# Texts that are several commands.  The player sends the first piece of each row.
+# Texts that are refused as several commands, and their commands.  For each row the player also
+# runs the first command alone.
 SEVERAL = [
     ("ls\npwd", "ls", "pwd"),
     ("# comment\nls\npwd", "# comment", "ls", "pwd"),
@@ -149,7 +152,8 @@ ONE = [
     ("printf 'x\\ny\\n' |\ngrep x", "x"), ("true &&\npwd", W),
     ("cat <<E\nx\ny\nE", "x\ny"), ("cat <<E\nx\nE\n", "x"), ("echo a \\\nb", "a b"),
     ("echo 'a\nb'", "a\nb"), ("bash -c 'echo a\npwd'", "a\n" + W),
-    # A text that bashlex cannot read is one command, whose code is the last one's.
+    # A text that the parser bashlex cannot read counts as one command; its exit code is that of
+    # the last command.
     ("a=(1 2)\necho ${a[1]}", "2"), ("[[ -f x ]]\necho $?", "1"), ("echo $((1+2))\necho y", "3\ny"),
     ("time true >/dev/null\npwd", lambda c: c.endswith("\n" + W)),
     ("for ((i = 0; i < 2; i++)); do echo $i; done\necho y", "0\n1\ny"),
@@ -227,8 +231,8 @@ DEFECTS = {
 
 # --- what the reference's own tests ask
 
-# All writers use one open description of the FIFO: a new open may find the one
-# of a writer that is leaving.
+# The FIFO is opened once, and all commands use that open file description: a second open could
+# get the other end of a process that is about to close it.
 LOOP = "exec 9<>/tmp/go; for i in 1 2 3 4 5; do read x <&9; echo $i; done; exec 9>&-"
 
 
@@ -292,7 +296,7 @@ CLIENTS = {
         (do("git remote add origin https://example.org/x.git"), ended("")),
         (do("git remote -v"), lambda o: "git remote -v" not in o.content and
             o.content.startswith("origin\thttps://") or o.content.startswith("origin  https://")),
-        # Longer than a screen, and no pager waits at its end.
+        # The diff is longer than a screen, and no pager waits for a key.
         (do("seq 5000 >long && git add . && git diff --cached", hidden=True), has("+5000")),
     ],
     "a question": [
@@ -315,8 +319,8 @@ CLIENTS = {
             "awk '{print}'; true", blocking=True, timeout=1000), has("")),
         (do(ASKS, timeout=0.2), timed_out("0.2", "Do you want to continue? [Y/n]")),
         (type_("Y"), ended("")),
-        # One program: when a program of a loop ends just then, bash takes a C-c
-        # for that program's.
+        # This is one program, not a loop: if C-c comes when a program of a loop ends, bash takes
+        # it for that program and the loop goes on.
         (do("perl -e '$| = 1; print \"*\" x 1000, \"\\n\" for 1 .. 20; sleep 1000'", timeout=0.5),
          still("0.5", "*" * 1000)),
         (do("ls"), lambda o: o.exit_code == -1 and
@@ -324,14 +328,13 @@ CLIENTS = {
         (type_("C-c"), lambda o: o.exit_code == 130),
         (do("ls"), ended("")),
     )],
-    # The loop's programs end by themselves all the time, and a C-c may come
-    # just then.
+    # The programs in these loops end all the time, so C-c may come just when one ends; the loop
+    # must end all the same.
     "C-c in a flood": [row for flood in
                        ["yes", "cat /dev/zero | base64", "while :; do find /etc; done 2>/dev/null",
                         *["while true; do date; done"] * 12] for row in (
         restless(do(flood, timeout=0.2), lambda o: o.exit_code == -1),
-        # If much was printed after the key, the echo is in the part that was
-        # left out.
+        # The echo ^C may be in the part that was cut out, if much was printed after the key.
         (do("C-c"), lambda o: o.exit_code == 130 and ("^C" in o.content or CLIP in o.content)),
         (do("echo ok"), ended("ok")),
     )],
@@ -401,7 +404,8 @@ CLIENTS = {
         (type_("Alice"), quiet("1", "Enter your age:", BELOW)),
         (type_("25"), ended("Hello Alice, you will be 26")),
     ],
-    # The reference's test uses sudo; here two ids exist without it.
+    # The test of OpenHands (the reference) changes the owner with sudo; this one runs as root
+    # with a second id mapped, so it needs no sudo.
     "two owners": [
         (do("chown -R agent:root ."), ended("", username="root")),
         (do("ls -alh . | grep ' \\.$'"), has("agent", "root", username="root")),
@@ -483,7 +487,7 @@ EDITOR = [
     edit("str_replace", F, EDITED + f"{F}:\n     1\tone\n     2\t2\n     3\tthree\n     "
                                     f"4\t\n{CHECK}.{AGAIN}",
          DIFF + "@@ -2 +2 @@\n-two\n+2", old_str="two", new_str="2"),
-    # The text does not occur as given, but without the blanks around it.
+    # The text to replace occurs in the file only without the blanks around it.
     edit("str_replace", F, EDITED + f"{F}:\n     1\tone\n     2\ttwo\n     3\tthree\n     "
                                     f"4\t\n{CHECK}.{AGAIN}",
          DIFF + "@@ -2 +2 @@\n-2\n+two", old_str="  2 ", new_str=" two "),
@@ -599,7 +603,7 @@ FILES = [
     *((act("read", path=f), error("ERROR_BINARY_FILE")) for f in ("nul", "ff", "low")),
     (act("read", path=W + "/d/nul", impl_source="oh_aci"), error("ERROR_BINARY_FILE")),
     reads("empty", ""), reads("utf", "caf\u00e9\n"), reads("l", "all\n"),
-    # The kind of an image follows from its name, for an absolute path, too.
+    # The media type follows from the ending of the name, also for an absolute path.
     *(row for end, kind in (("png", "image/png"), ("jpg", "image/jpeg"), ("jpeg", "image/jpeg"),
                             ("bmp", "image/bmp"), ("gif", "image/gif"), ("pdf", "application/pdf"),
                             ("mp4", "video/mp4"), ("webm", "video/webm"), ("ogg", None))

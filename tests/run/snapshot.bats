@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The files that a named sandbox has written to the root of its image: listed,
-# kept as an image, and branched from.
+# Tests of the files that a named sandbox writes over its image: they are listed (diff), kept as
+# an image (snapshot), and another sandbox starts with them (fork).
 
 bats_require_minimum_version 1.5.0
 load helpers
@@ -18,12 +18,12 @@ teardown() {
 	end
 }
 
-# made NAME [OPTION...]: creates a sandbox of the image.
+# made NAME [OPTION...]: creates the sandbox NAME from the image bb:1.
 made() {
 	"$HUTCH" create --image bb:1 "${@:2}" "$1" >/dev/null
 }
 
-# in_box NAME SCRIPT: runs a script in it.
+# in_box NAME SCRIPT: runs a shell SCRIPT in the sandbox NAME.
 in_box() {
 	"$HUTCH" exec "$1" -- sh -c "$2"
 }
@@ -60,7 +60,7 @@ A 2 /a/b/c
 M 8 /etc/passwd" ]]
 	diff <(lines_of box /) - <<<"$changes"
 	[[ $("$HUTCH" diff --json box /new) == '[{"kind":"A","type":"file","path":"/new","size":4,"mode":"0644","link":null}]' ]]
-	# The diff has the form of git, which patch(1) accepts.
+	# hutch diff -p has the form of git diff, which patch(1) accepts.
 	command -v patch >/dev/null || skip "this host has no patch"
 	cp -r bb mine
 	"$HUTCH" diff -p box /etc/passwd /new >p
@@ -97,7 +97,7 @@ M 8 /etc/passwd" ]]
 	works box
 	hutch snapshot box
 	[[ $output == localhost/box:1 ]]
-	# The diff does not refer to later changes.
+	# The snapshot does not have changes that are made after it.
 	in_box box 'echo later >/new; rm -r /a'
 	hutch fork localhost/box:1 two
 	[[ $output == two && -z $stderr ]]
@@ -154,7 +154,7 @@ M 8 /etc/passwd" ]]
 	hutch snapshot box
 	hutch commit localhost/box:1 me/tool:2
 	[[ $output == me/tool:2 ]]
-	# Taken to another user, and back in.
+	# The image is exported to a tar, removed, and imported again.
 	room work
 	"$HUTCH" image export me/tool:2 >work/out.tar
 	"$HUTCH" image rm me/tool:1 me/tool:2 localhost/box:1 >/dev/null
@@ -173,8 +173,9 @@ M 8 /etc/passwd" ]]
 	[[ $(in_box two 'cat f /x; echo $COLOUR$INSIDE; cat /etc/hostname') == $'of-host\nx\nred\nhere' ]]
 }
 
-# A process renames files all the time, the second always after the first.  In
-# reading order there is much between the two.
+# A process renames two files all the time, the second always after the first.  There are many
+# files between the two in the order of reading, so a snapshot of a running sandbox would have the
+# second rename without the first.
 @test "everything stands still while a snapshot is taken" {
 	made box
 	in_box box 'mkdir /a /m /z; i=0; while [ $i -lt '"${FILES:-400}"' ]; do i=$((i+1)); echo $i >/m/$i; done
@@ -195,7 +196,7 @@ M 8 /etc/passwd" ]]
 	until_true goes_on
 }
 
-# A SIGSTOP does not hold waker.c.
+# A SIGSTOP alone does not hold waker.c, which gets SIGCONT from a timer.
 @test "a timer with SIGCONT wakes no process while a snapshot is read" {
 	! is_root || skip "as root, the control socket is another user's"
 	"$here/control.py" "$HUTCH" '
@@ -273,7 +274,8 @@ except Refused as r:
     assert r.kind == "busy", r
 d.socket.close()
 until("ready")
-# The snapshot can be read but not written, and there is nothing above it.
+# The folder of the snapshot that the client gets is read-only, and its parent is the folder
+# itself.
 wait(start("sh", "-c", "echo hello >/seen"))
 assert open(os.open("seen", os.O_RDONLY, dir_fd=fds[0])).read() == "hello\n"
 for path in "seen", "fresh":
@@ -284,7 +286,8 @@ for path in "seen", "fresh":
         assert x.errno == 30, x
 above = os.stat("..", dir_fd=fds[0])
 assert (above.st_dev, above.st_ino) == (os.fstat(fds[0]).st_dev, os.fstat(fds[0]).st_ino)
-# Another client pauses the sandbox before it and during it.
+# Another client pauses the sandbox before a snapshot, or during it; the sandbox stays paused
+# after it.
 call("pause")
 d = connect()
 ask(d, "snapshot")
@@ -298,7 +301,7 @@ d.socket.close()
 assert state() == "paused"
 call("unpause")
 assert state() == "ready"
-# Another client ends it early.
+# Another client ends the pause of a snapshot early.
 d = connect()
 ask(d, "snapshot")
 call("unpause")
@@ -306,7 +309,7 @@ assert state() == "ready"
 ask(d, "snapshot")
 d.socket.close()
 until("ready")
-# Requests that are not permitted during it.
+# These requests are refused during a snapshot.
 for method in "diff", "snapshot":
     assert refused(method, "invalid").code == -32602
     assert refused(method, "invalid", x=1).code == -32602
@@ -389,7 +392,7 @@ while not os.path.exists("/proc/self/fd/%d/went" % folder) or look() == then:
 	[[ $status == 125 && $stderr == *"--image is no flag of hutch fork"* ]]
 	hutch fork shut
 	[[ $status == 125 && $stderr == *"takes two names"* ]]
-	# None of the images was made for nothing.
+	# The failed requests have made no image.
 	[[ $("$HUTCH" image ls -q | wc -l) == 1 ]]
 	hutch ps -q
 	[[ $(sort <<<"$output") == $'folder\nhost\nshut' ]]
@@ -403,7 +406,7 @@ bytes_used() {
 	made box
 	in_box box 'head -c 2000000 /dev/zero >/large'
 	used=$(bytes_used)
-	# The tar fits, the unpacked layer does not.
+	# With this quota the tar of the snapshot fits into the store, but not the unpacked layer.
 	"$HUTCH" image quota $((used + 3000000))
 	hutch snapshot box
 	[[ $status == 125 && $stderr == *"no more room in the store"*"hutch image gc or rm"* ]]
@@ -457,7 +460,8 @@ deep
 		"$HUTCH" snapshot two >>"$T/out1" 2>>"$T/err1" &
 	done
 	wait
-	# A request that came while another one was running got an error.
+	# A request may also have failed because another client was taking a snapshot of the same
+	# sandbox.
 	(($(wc -l <out1) >= 2 && $(wc -l <out1) + $(wc -l <err1) == 8))
 	never grep -v "another client takes a snapshot" err1
 	(($(sort -u out1 | wc -l) == $(wc -l <out1)))

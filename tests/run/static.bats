@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Runs with a session of their own (is_static; docs/actions.md), and how many
-# sessions there can be.
+# Tests of run actions that have a session of their own (is_static; docs/actions.md), and of the
+# limit on sessions.
 
 load helpers
 
@@ -18,7 +18,7 @@ assert run("pwd; echo $x").content == "/usr\n1"
 for cwd, want in (("/tmp", "/tmp"), (None, "/workspace"), ("", "/workspace"), ("d", "/workspace/d"), ("../usr", "/usr"), ("/etc/../tmp", "/tmp")):
     run("mkdir -p /workspace/d", is_static=True)
     assert run("pwd", is_static=True, cwd=cwd).content == want, cwd
-# Without is_static cwd changes nothing, as in the reference.
+# Without is_static the argument cwd has no effect, as in OpenHands, the reference.
 assert run("pwd", cwd="/tmp").content == "/usr"
 assert run("echo $-", is_static=True, hidden=True).extras["hidden"] is True'
 }
@@ -51,7 +51,7 @@ for how in (LEFT + " & true", LEFT + " & disown; true", "nohup " + LEFT + " >/de
             "setsid -f " + LEFT, "(setsid sh -c \"" + LEFT + " & exec " + LEFT + "\" &)",
             "trap \"\" HUP TERM INT; setsid -f setsid -f " + LEFT + "; " + LEFT + " & true",
             LEFT + " & kill -STOP $!; true",
-            # In these cases the shell has ended first.
+            # In these cases the shell ends before the process that it leaves behind.
             LEFT + " & exit", "(" + LEFT + " &) ; exit 3", LEFT + " & kill -9 $$", LEFT + " & exec true"):
     o = run(how, is_static=True)
     assert o.observation == "run" and o.meta["exit_code"] >= 0, o

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# stdin, stdout and stderr: which files go in, and the effects of the inside on them.
+# Tests of stdin, stdout and stderr: which files are handed to the sandbox, and what a process
+# inside can do to them.
 
 load helpers
 
@@ -13,7 +14,7 @@ teardown() {
 	end
 }
 
-# stdio.py inside: the options that show it, and the command that starts it.
+# This command runs stdio.py inside, where an option -v shows the file.
 python=(/usr/bin/python3 -SE /stdio.py)
 
 @test "without -i stdin is /dev/null, whatever the caller's is" {
@@ -58,7 +59,7 @@ python=(/usr/bin/python3 -SE /stdio.py)
 	catch bash -c 'yes | "$0" run -i head -1' "$HUTCH"
 	[ "$output" = y ]
 	[ "$status" -eq 0 ]
-	# A writer that stays, and writes nothing.
+	# Here the writer keeps stdin open, and writes nothing.
 	mkfifo never
 	exec 8<>never
 	catch box -i true <&8
@@ -124,7 +125,7 @@ python=(/usr/bin/python3 -SE /stdio.py)
 	refuses 'stdin is a folder' -i true </etc
 	catch bash -c '"$0" run true 1</etc' "$HUTCH"
 	[ "$status" -eq 125 ]
-	# Without -i any file may be stdin.
+	# Without -i stdin is not handed over, so it may be any file.
 	catch box ls -A . </etc
 	[ "$status" -eq 0 ]
 	[ -z "$output" ]
@@ -166,7 +167,8 @@ python=(/usr/bin/python3 -SE /stdio.py)
 	echo for-the-sandbox >&8
 	box -i sh -c 'read x; echo evil >/proc/self/fd/0; echo evil >&0; true' <&8 2>/dev/null
 	echo end >&8
-	# Bytes that the pump had read belong to the sandbox; later bytes do not.
+	# Bytes that hutch has read for the sandbox are lost to other readers; bytes that were
+	# written later are not.
 	read -r line <&8
 	exec 8<&-
 	[ "$line" = end ]
@@ -176,7 +178,7 @@ python=(/usr/bin/python3 -SE /stdio.py)
 	mkfifo pipe
 	exec 8<>pipe
 	echo secret >&8
-	# Neither way waits for bytes that do not come.
+	# Both commands read without blocking, so that they end although no bytes come.
 	box sh -c 'dd if=/proc/self/fd/1 iflag=nonblock of=/tmp/got; dd iflag=nonblock <&1 >>/tmp/got; cat /tmp/got >&2' \
 		>&8 2>got || true
 	exec 8<&-
@@ -246,7 +248,8 @@ python=(/usr/bin/python3 -SE /stdio.py)
 			one_sentence 'hand std(in|out) over \(--stdio inherit\): it is a datagram socket'
 		done
 	done
-	# Through a pipe of hutch there is no way out.
+	# Without --stdio inherit the command gets pipes of hutch, through which it cannot send to
+	# the socket.
 	box true
 	/usr/bin/python3 -SE "$here/stdio.py" begin_with_datagrams 1 "$HUTCH" run true
 }
@@ -314,7 +317,7 @@ python=(/usr/bin/python3 -SE /stdio.py)
 
 # --- what cannot be written ---------------------------------------------------------
 
-# onto_full WORD...: runs hutch with a full disk as stdout.
+# onto_full WORD...: runs hutch with /dev/full as stdout, where each write fails with ENOSPC.
 onto_full() {
 	"$HUTCH" "$@" >/dev/full </dev/null
 }
@@ -322,7 +325,7 @@ full() {
 	catch onto_full "$@"
 }
 
-# told: hutch reports that in one sentence, and ends with 125.
+# told: checks that hutch has reported the failed write in one sentence and ended with 125.
 told() {
 	[[ $status == 125 && $stderr == 'hutch: write to stdout: '* && ${#stderr_lines[@]} == 1 ]]
 }
@@ -368,8 +371,8 @@ told() {
 	done
 }
 
-# all_told WORDS...: each of them, onto a full disk, ends with the same
-# sentence, which has the reason.
+# all_told WORDS...: runs hutch with each of the WORDS and /dev/full as stdout, and checks that it
+# ends with the sentence about the failed write.
 all_told() {
 	local words
 	for words; do

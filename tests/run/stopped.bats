@@ -17,13 +17,15 @@ teardown() {
 	end
 }
 
-# make NAME: creates a sandbox with a file that no copy reaches the end of.
+# make NAME: creates the sandbox NAME with a sparse file of 7 TiB, so large that no copy of it
+# ends.
 make() {
 	"$HUTCH" create "$1" >/dev/null
 	"$HUTCH" exec "$1" truncate -s 7t /tmp/endless
 }
 
-# stop_all NAME: from here on all processes in it are stopped again and again.
+# stop_all NAME: from here on a command in the sandbox sends SIGSTOP to all processes in it again
+# and again.
 stop_all() {
 	local line loop
 	exec {loop}< <("$HUTCH" exec "$1" bash -c 'echo on; while :; do kill -STOP -1; done 2>/dev/null')
@@ -31,7 +33,8 @@ stop_all() {
 	[[ $line == on ]]
 }
 
-# copies_late SRC DST: hutch cp ends, and gives the reason.
+# copies_late SRC DST FILE: checks that hutch cp fails, with an error in FILE that says that the
+# copying process was kept stopped.
 copies_late() {
 	local code=0
 	timeout "$PATIENCE" "$HUTCH" cp --max-size 16t "$1" "$2" 2>"$3" >/dev/null || code=$?
@@ -52,8 +55,8 @@ copies_late() {
 	wait "$out" && wait "$in" && wait "$over"
 }
 
-# copies_idle PATTERN SRC DST FILE: hutch cp gives up by itself, and names the
-# sandbox.
+# copies_idle PATTERN SRC DST FILE: checks that hutch cp ends because of --idle-timeout, with an
+# error in FILE that names the sandbox.
 copies_idle() {
 	local code=0
 	timeout "$PATIENCE" "$HUTCH" cp --idle-timeout 100ms --max-size 16t "$2" "$3" 2>"$4" >/dev/null || code=$?
@@ -70,7 +73,8 @@ copies_idle() {
 	copies_idle "'box' has sent" box:/tmp/endless - out
 	copies_idle "'box' has sent" box:/tmp/endless folder folder.err
 	copies_idle "'box' has taken" endless box:/tmp/in in
-	# On a busy machine the other sandbox is late, too.
+	# On a busy machine the other sandbox may exceed its time limit first, so the error may
+	# name either.
 	copies_idle "'(box|other)' has (sent|taken)" box:/tmp/endless other:/tmp/over from
 	copies_idle "'(box|other)' has (sent|taken)" other:/tmp/endless box:/tmp/over over
 	[[ -z $(ls -A folder) ]]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# A client that asks for streamed output and does not read it (stream.py).
+# Tests of a client that asks for streamed output and does not read it (stream.py).
 
 load helpers
 

@@ -1,17 +1,19 @@
-# supervised.bash -- starts a sandbox for clients of its control socket,
-# $control; its pid 1 is $inner.  `load supervised` comes after `load helpers`.
+# supervised.bash -- setup() and teardown() of tests that need a running supervisor: starts the
+# sandbox box; $control is its control socket, $inner its pid 1.  `load supervised` comes after
+# `load helpers`.
 # shellcheck shell=bash disable=SC2034,SC2154 # shared with the files that load it
 
 setup() {
 	begin
-	# In a runtime folder, since the path of a socket must be short.
+	# The socket is in a runtime folder with a short path, since the path of a socket has a
+	# limit.
 	"$BUILD/libexec/hutch-supervise" box >out 3>&-
 	control=$(find_control)
 	inner=$(grep -o '"pid":[0-9]*' "${control%/*}/info" | cut -d: -f2)
 }
 
-# Root's sandbox belongs to the user that it stands for, and is in that user's
-# state folder, which may have another "box".
+# find_control: prints the path of the control socket.  As root, the sandbox belongs to the user
+# $who, and the socket may be in one of three folders; only the new sandbox has a socket there.
 find_control() {
 	local folder
 	for folder in "$XDG_RUNTIME_DIR/hutch" "/run/user/$who/hutch" "/tmp/hutch-$who"; do
@@ -19,7 +21,7 @@ find_control() {
 	done
 }
 
-# The sandbox ends with its pid 1, even if it does not react to requests.
+# The sandbox ends when its pid 1 is killed, even if the supervisor does not react to requests.
 teardown() {
 	if [[ -S $control ]]; then
 		kill -KILL "$inner"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# -t: a terminal of the sandbox, and the terminal of the caller, which is restored.
+# Tests of -t: the sandbox gets a terminal of its own, and the modes of the caller's terminal are
+# restored.
 
 load helpers
 
@@ -14,13 +15,15 @@ teardown() {
 
 inside=(-v "$BATS_TEST_DIRNAME/terminal_inside.py:/terminal.py:ro")
 
-# drive STEP...: runs terminal.py with hutch and the arguments in $command.
+# drive STEP...: runs $command (hutch and its arguments) on a terminal of terminal.py, which sends
+# and expects text as the STEPs say.
 drive() {
 	printf '%s\n' "$@" >steps
 	"$here/terminal.py" steps "${command[@]}"
 }
 
-# An interactive shell inside, whose prompt differs from the echo of the command.
+# Arguments for an interactive shell inside, whose prompt cannot be taken for the echo of a
+# command.
 shell=(-it -e 'PS1=<''$?''> ' bash --norc --noprofile)
 
 @test "with -t there is a terminal, /dev/pts/0, and /dev/tty is the same" {

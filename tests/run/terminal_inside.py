@@ -28,7 +28,8 @@ def type_for_others():
     except OSError:
         pass
     for fd in 0, 1, 2, 3:
-        # TIOCSTI, TIOCLINUX, and a bit that the kernel ignores.
+        # The requests are TIOCSTI, TIOCLINUX, and TIOCSTI with an upper bit that the kernel
+        # ignores.
         for request in 0x5412, 0x541C, 0x5412 + (1 << 31):
             try:
                 fcntl.ioctl(fd, request, b"#")

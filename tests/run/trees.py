@@ -152,7 +152,7 @@ def owner(path, names):
         return int(uid), int(gid), int(mode, 8)
     if "user.rootlesscontainers" in names:
         fields = varints(os.getxattr(path, "user.rootlesscontainers", follow_symlinks=False))
-        # The last id means the default, which is root's.
+        # The id 0xFFFFFFFF stands for the default, 0.
         return *(fields.get(i, 0) if fields.get(i, 0) != 0xFFFFFFFF else 0 for i in (1, 2)), None
     return 0, 0, None
 
@@ -186,7 +186,8 @@ def look(root, path):
 
 def walk(root):
     found = {".": look(root, ".")}
-    # An overlay's root is the highest layer's, which need not have an entry for it.
+    # The time of the root folder is not compared: an overlay shows that of the highest layer,
+    # which need not have an entry for its root.
     del found["."]["time"]
     for folder, folders, files in os.walk(root):
         for name in folders + files:

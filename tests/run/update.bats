@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Limits of a living sandbox. tests/vm/limits.sh tests that they hold and how
-# they change: the kernels of the vm tier have cgroups to delegate.
+# Tests of hutch update, which changes the limits of a live sandbox. tests/vm/limits.sh tests the
+# limits themselves, since the kernels of the vm tier let hutch have cgroups.
 
 load helpers
 
@@ -9,7 +9,8 @@ teardown() {
 	end
 }
 
-# refuses PATTERN REMEDY WORD...: hutch update fails, with two lines.
+# refuses PATTERN REMEDY WORD...: checks that hutch update fails with an error and a remedy that
+# match.
 refuses() {
 	hutch update "${@:3}"
 	[[ $status == 125 && -z $output && ${#stderr_lines[@]} == 2 ]]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# -v, --workspace, --toolchain, --tmpfs, --read-only.
+# Tests of -v, --workspace, --toolchain, --tmpfs, --read-only.
 
 load helpers
 
@@ -188,7 +188,7 @@ teardown() {
 	[ -z "$output" ]
 }
 
-# repository: makes a git repository, with files that an editor has beside it.
+# repository: makes a git repository with files of an editor beside it, such as .vscode.
 repository() {
 	mkdir -p w/.git/hooks w/.git/modules/m/hooks w/.vscode
 	echo '[core]' >w/.git/config
@@ -220,7 +220,7 @@ protects=(--protect .git/hooks --protect .git/config --protect ".git/modules/**/
 	[[ $status == 0 && -z $output ]]
 	[[ $stderr == *"'.git' to '.git2': Device or resource busy"* ]]
 	find w -printf '%p %i\n' | sort | diff before -
-	# A killed sandbox leaves nothing either.
+	# A sandbox whose processes are killed leaves nothing in the folder either.
 	box --workspace "$T/w" "${protects[@]}" sh -c 'kill -9 -1; kill -9 $$' || true
 	find w -printf '%p %i\n' | sort | diff before -
 }

@@ -1,6 +1,6 @@
-/* waker: a program that resists being stopped.  Each of its runners counts in a
- * file of its own in FOLDER, and a timer sends SIGCONT to it all the time, with
- * a handler, so that a SIGSTOP holds it for a moment only.
+/* waker: a program that resists being stopped.  Each of its processes or threads
+ * counts in a file of its own in FOLDER.  A timer sends SIGCONT to the process all
+ * the time, so that a SIGSTOP holds it for a moment only.
  *
  *	waker MODE FOLDER
  *
@@ -32,7 +32,7 @@ static void on_signal(int signo)
 	(void)signo;
 }
 
-/* Wakes this process, by whichever thread takes the signal. */
+/* Starts a timer that sends SIGCONT to this process; any thread may take the signal. */
 static void wake(void)
 {
 	const struct itimerspec often = { { 0, 1000000 }, { 0, 1000000 } };
@@ -92,7 +92,8 @@ static void run_threads(void)
 	(void)run((void *)(size_t)names[0]);
 }
 
-/* The child counts in memory that it shares with its parent. */
+/* The parent is suspended in vfork(2), so the child counts in memory that both
+ * share. */
 static void run_vfork(void)
 {
 	int fd = open_count("child");
@@ -110,7 +111,8 @@ static void run_vfork(void)
 	(void)run((void *)(size_t)"parent");
 }
 
-/* A timer is not inherited by a child: each process makes its own. */
+/* Forks again and again, and each child goes on in place of its parent.  A child does
+ * not inherit the timer, so it makes its own. */
 static void run_forks(void)
 {
 	int fd = open_count("one");
@@ -138,7 +140,8 @@ static void *execute(void *none)
 	return none;
 }
 
-/* It continues from its earlier count. */
+/* Executes this program again and again; it reads its earlier count from the file and
+ * goes on from there. */
 static void run_execs(void)
 {
 	char text[16] = { 0 };

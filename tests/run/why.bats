@@ -15,8 +15,8 @@ teardown() {
 	end
 }
 
-# agree FLAGS...: for each question on stdin, one a line, the answer and the
-# result agree.
+# agree FLAGS...: checks for each question on stdin, one on each line, that the answer of hutch
+# why agrees with the result of the operation (ask.c).
 agree() {
 	local said
 	said=$(HUTCH=$HUTCH ASK=$ask python3 "$here/why_agrees.py" "$@")
@@ -24,7 +24,7 @@ agree() {
 	[[ $said =~ ^[0-9]+" agree"$ ]]
 }
 
-# base DIR: makes a root for it.
+# base DIR: makes a root file system with busybox in DIR.
 base() {
 	mkdir -p "$1/bin" "$1/etc" "$1/data"
 	cp "$(command -v busybox)" "$1/bin/busybox"
@@ -33,7 +33,7 @@ base() {
 	echo x >"$1/data/file"
 }
 
-# things DIR: makes a folder with all kinds of files in it.
+# things DIR: makes a folder with files of all kinds and modes in it, and links to them.
 things() {
 	room "$1"
 	(
@@ -54,7 +54,7 @@ things() {
 	give "$1"
 }
 
-# ask_all VERB DIR: prints a question for each file in it.
+# ask_all VERB DIR: prints the question "VERB PATH" for each file that things has made in DIR.
 ask_all() {
 	local name
 	for name in file sub/file sub/deep/file closed/file shut/file unlisted/file none mode000 script lost far \
@@ -118,7 +118,7 @@ ask_all() {
   layer   mounts
   line    --protect .git/hooks
   change  show $T/w with :cow, or leave that out" ]]
-	# The own folders of hutch.
+	# Questions about the folders of hutch itself, which are not shown inside.
 	mkdir -p home/.local/share/hutch home/.cache/hutch
 	give home
 	printf '%s /h/.local/share%s\n' read '' write '' read /hutch write /hutch read /hutch/x write /hutch/x write /new | agree -v "$T/home:/h:rw"

@@ -13,7 +13,7 @@ import sys
 HUTCH, ASK = os.environ["HUTCH"], os.environ["ASK"]
 FLAGS = ["-v", ASK + ":/ask:ro"] + sys.argv[1:]
 
-# Calls that older headers lack have the same number on all architectures.
+# Numbers of system calls that older headers lack; they are the same on all architectures.
 numbers = {"__NR_cachestat": "451"}
 
 

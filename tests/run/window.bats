@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
-# hutch act: how much of the output of a command is kept, and what that costs
-# (docs/actions.md).
+# Tests how much of the output of a command is kept, and what that costs (docs/actions.md).
 
 load helpers
 
-# acts CODE [OPTION...]: see act.py.  Adds `flood(TEXT, COUNT)`, which returns
-# the lines of a hidden observation, whose first line lost its beginning, and
-# the text of its prefix.  FLOOD (1; 5 by make nightly) multiplies the amount.
+# acts CODE [OPTION...]: runs the Python CODE with a running hutch act, as act.py describes.  Adds
+# flood(TEXT, COUNT), which runs a hidden command that prints the Python expression TEXT COUNT
+# times, and returns the lines of the observation; the first line may lack its beginning.  FLOOD
+# (1; 5 by make nightly) multiplies the amount.
 acts() {
 	"$here/act.py" "$HUTCH" '
 import re, subprocess
@@ -49,7 +49,7 @@ pid = subprocess.run(["pgrep", "-P", str(act.pid), "hutch-executor"], capture_ou
     if run("true") else None
 def kib(key):
     return int([l for l in open(f"/proc/{pid}/status") if l.startswith(key)][0].split()[1])
-# The part that overflows a log counts as memory here, too.
+# The log is in memory here, so output beyond its limit counts as memory of the process, too.
 for text, count in (("\x27\u0436\x27 * 50000", 600), ("\x27\u6f22\u5b57\x27 * 15000", 600),
         ("(chr(0x2500) + chr(0x20d0) + chr(0x20d1)) * 999", 2100), ("\x27z\x27 * 80000", 600)):
     flood(text, count)

@@ -84,7 +84,8 @@ int actor_open_fifo(const struct actor *a, const char *name, int flags)
 {
 	AUTO_FREE char *path = text_format("%s/%s", a->home, name);
 
-	(void)alarm(PATIENCE_S); /* if the other end is never opened */
+	/* Ends the test if the FIFO's other end is never opened. */
+	(void)alarm(PATIENCE_S);
 	int fd = open(path, flags | O_CLOEXEC);
 	(void)alarm(0);
 	assert_true(fd >= 0);
@@ -233,8 +234,8 @@ static bool read_more(struct actor *a)
 	return true;
 }
 
-/* Capacity for a text of that length: a sanitizer copies a buffer whenever it
- * grows. */
+/* Returns a capacity that grows in large steps: a sanitizer copies a buffer whenever
+ * it grows. */
 static size_t room_of(size_t len)
 {
 	size_t room = 64;
@@ -301,7 +302,8 @@ static void decode_end(const struct frame *f, struct act *x)
 		keep_returned(x);
 }
 
-/* Adds a frame to the action.  Returns true if it was the last. */
+/* Adds a frame from the executor to the answer.  Returns true if it was the answer's
+ * last frame. */
 static bool take(const struct frame *f, struct act *x)
 {
 	struct bytes text;
@@ -313,7 +315,7 @@ static bool take(const struct frame *f, struct act *x)
 	x->id = f->id;
 	if (f->type == MSG_OUTPUT || f->type == MSG_CONTENT) {
 		assert_int_equal(action_get_text(f, &text, &e), 0);
-		/* The executor cuts output only between characters. */
+		/* No piece of output begins within a character of UTF-8. */
 		assert_int_not_equal(text.data[0] & 0xc0, 0x80);
 		if (f->type == MSG_CONTENT) {
 			append(&x->content, &x->len, text);
@@ -376,7 +378,8 @@ struct act actor_do(struct actor *a, struct run_request r, uint32_t state)
 	return x;
 }
 
-/* Appends new output, without the newline that ends the text so far. */
+/* Appends new output.  It comes without its last newline, so a newline is put
+ * between two pieces. */
 static void add_shown(char *shown, size_t room, const char *content)
 {
 	size_t len = strlen(shown);
@@ -385,7 +388,7 @@ static void add_shown(char *shown, size_t room, const char *content)
 		(void)snprintf(shown + len, room - len, "%s%s", len ? "\n" : "", content);
 }
 
-/* Short enough that the executor makes other programs run. */
+/* Soft time-out of each wait, in ms.  A wait that passes is followed by another. */
 #define SHOW_MS 10
 
 void actor_show(struct actor *a, struct run_request r, const char *content)

@@ -22,8 +22,8 @@
 #include "tests/tar_sum.h"
 #include "tests/unit/scene.h"
 
-/* The unpacker's report: entries that it left out, and links that lead out of
- * the folder. */
+/* The unpacker's messages: entries that it left out, and links that lead out of the
+ * folder. */
 struct told {
 	struct list left_out, links;
 };
@@ -144,7 +144,7 @@ static inline int tar_unpack(void **state, const char *name, const struct buffer
 	return result;
 }
 
-/* A teardown for paths that are longer than nftw(3) supports. */
+/* A teardown that also removes paths that are too long for nftw(3). */
 static inline int tree_teardown(void **state)
 {
 	rm_tree_remove(AT_FDCWD, *state);

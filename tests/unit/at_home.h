@@ -1,5 +1,5 @@
-/* at_home -- makes and checks files in the folder that is HOME inside.  For
- * tests of files.  Like in_session.h, it is included once in each test. */
+/* at_home -- makes and checks files in the session's home folder, for tests of file
+ * requests.  A test includes it once, like in_session.h. */
 #pragma once
 #include <fcntl.h>
 #include <string.h>

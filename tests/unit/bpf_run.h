@@ -46,7 +46,8 @@ static inline uint32_t bpf_run_load(const struct sock_filter *f,
 static inline uint32_t bpf_run(const struct sock_filter *insns, size_t count,
 			       const struct seccomp_data *data)
 {
-	uint32_t a = 0xdeadbeef; /* the kernel's is 0; nothing may rely on that */
+	/* The kernel starts with 0, but no filter may rely on that. */
+	uint32_t a = 0xdeadbeef;
 
 	for (size_t pc = 0; pc < count; pc++) {
 		const struct sock_filter *f = &insns[pc];

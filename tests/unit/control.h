@@ -20,7 +20,7 @@ struct control {
 	struct policy policy;
 	struct launch launch;
 	struct registry_entry entry;
-	int executor; /* the other end of the channel */
+	int executor; /* the executor's end of the channel, held by the test */
 };
 
 static inline int control_pair(int *ret_theirs)
@@ -86,7 +86,7 @@ static inline struct client *control_client(struct control *x, int *ret_fd)
 	return x->s.clients[x->s.client_count - 1];
 }
 
-/* Adds a running process.  `owner` may be NULL: its client has gone. */
+/* Adds a running process.  NULL as `owner`: the client that started it has gone. */
 static inline struct job *control_job(struct control *x, struct client *owner)
 {
 	struct job *j = mem_zeroed(1, sizeof(*j));

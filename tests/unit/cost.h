@@ -9,7 +9,7 @@ static inline int64_t cost_us(void)
 {
 	struct rusage use;
 
-	(void)getrusage(RUSAGE_SELF, &use); /* fails only for another `who` */
+	(void)getrusage(RUSAGE_SELF, &use); /* cannot fail with RUSAGE_SELF */
 	return (use.ru_utime.tv_sec + use.ru_stime.tv_sec) * INT64_C(1000000) +
 	       use.ru_utime.tv_usec + use.ru_stime.tv_usec;
 }

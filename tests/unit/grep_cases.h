@@ -1,7 +1,7 @@
-/* Patterns for which ripgrep, GNU grep and hutch's grep are compared, over the
- * texts of test_grep.c. ALL: all three find the same lines.  ASCII: GNU grep
- * takes letters, blanks and words from its locale, so it agrees on ASCII texts
- * only.  OURS: to GNU grep it is another pattern, or none. */
+/* Patterns for which ripgrep, GNU grep and hutch's grep are compared, over the texts
+ * of test_grep.c. ALL: all three find the same lines.  ASCII: they agree on ASCII
+ * texts only, since GNU grep takes letters, blanks and words from its locale.  OURS:
+ * GNU grep reads the pattern differently, or refuses it. */
 enum agreed { ALL, ASCII, OURS };
 
 static const struct grep_case {

@@ -40,7 +40,7 @@ static inline char inside_state(pid_t pid)
 /* Number of processes besides the executor, and how many of them are stopped. */
 struct inside {
 	unsigned count, stopped;
-	pid_t one; /* one of them; 0: there is none */
+	pid_t one; /* one of these processes; 0: there are none */
 };
 
 static inline struct inside inside_look(const struct supervisor *s)

@@ -19,8 +19,8 @@ struct naive {
 	bool *hidden;
 };
 
-/* Hides an occurrence, except for bytes that were flushed before the occurrence
- * was complete. */
+/* Marks the bytes of a secret as hidden, except those that were already flushed when
+ * its last byte came. */
 static void naive_hide(struct naive *n, size_t from, size_t to)
 {
 	for (size_t i = 0; i < n->flush_count; i++)
@@ -59,8 +59,8 @@ static size_t naive_len(const char *at)
 	return len - blanks;
 }
 
-/* Replaces bytes that are no UTF-8 by U+FFFD: each single byte, or each
- * incomplete character as a whole. */
+/* Copies the text with U+FFFD in place of bytes that are no UTF-8: one for each such
+ * byte, or one for each incomplete character. */
 static void naive_shown(struct naive *n, const char *at, bool by_byte)
 {
 	AUTO_FREE char *told = mem_zeroed(3, strlen(at) + 1);

@@ -15,7 +15,7 @@
 #include "tests/unit/bpf_run.h"
 
 #define DEFAULT_PROFILE "policy/seccomp/default.json"
-#define NUMBERS		1024 /* more than any system call has */
+#define NUMBERS		1024 /* greater than any number of a system call */
 
 static const uint32_t audit_archs[] = { AUDIT_ARCH_X86_64, AUDIT_ARCH_AARCH64 };
 static const uint32_t scmp_archs[] = { SCMP_ARCH_X86_64, SCMP_ARCH_AARCH64 };

@@ -15,7 +15,7 @@
 
 #define RECORD "{\"reason\":\"exit\",\"code\":0}"
 
-/* The alarm starts anew for each case. */
+/* Starts the alarm anew, so that each case has the full time. */
 static inline int register_setup(void **state)
 {
 	(void)alarm(PATIENCE_S);
@@ -79,7 +79,7 @@ static inline void expect_absent(const char *name)
 	assert_non_null(strstr(e.remedy, "hutch ps -a"));
 }
 
-/* Compares the reason in the record of the sandbox that ended last. */
+/* Checks the reason in the record of the last sandbox of this name. */
 static inline void expect_ended(const char *name, const char *record)
 {
 	struct registry_item item;

@@ -15,7 +15,7 @@ static char *true_argv[] = { TEXT("/bin/true"), NULL };
 static char *sleep_argv[] = { TEXT("/bin/sleep"), TEXT("1000"), NULL };
 static char *no_env[] = { NULL };
 
-/* Each builder writes one frame about command 1. */
+/* Each of these functions appends one frame about command 1. */
 
 static inline void put_exec_of(struct buffer *b, uint32_t id, uint32_t flags, char **argv)
 {
@@ -63,7 +63,8 @@ static inline void put_one_byte_too_long(struct buffer *b)
 	assert_true(buffer_append(b, header, sizeof(header)));
 }
 
-/* Sends one of these with `count` descriptors, at most 253 (SCM_MAX_FD). */
+/* Sends the frame that `put` writes, with `count` descriptors, at most 253
+ * (SCM_MAX_FD). */
 static inline void send_one(struct supervisor *s, void (*put)(struct buffer *),
 			    unsigned count)
 {

@@ -28,7 +28,7 @@
 #include "tests/patience.h"
 
 #define SCENE_SECONDS	    PATIENCE_S
-#define SCENE_NO_NAMESPACES 77 /* exit code of a child that was refused one */
+#define SCENE_NO_NAMESPACES 77 /* exit code of a child that was refused a namespace */
 
 #define CHECK(claim) ((claim) ? (void)0 : scene_child_failed(__FILE__, __LINE__, #claim))
 
@@ -57,14 +57,14 @@ static inline int scene_remove_one(const char *path, const struct stat *st, int 
 	return type == FTW_DP ? rmdir(path) : unlink(path);
 }
 
-/* Opens up a folder, whose mode a test may have changed, so that it can be
- * removed. */
+/* Gives the owner all rights to a folder again, so that a folder whose mode a test
+ * has changed can be removed. */
 static inline int scene_open_up(const char *path, const struct stat *st, int type,
 				struct FTW *where)
 {
 	(void)st, (void)where;
 	if (type == FTW_D || type == FTW_DNR)
-		(void)chmod(path, 0700); /* if not, the removal fails */
+		(void)chmod(path, 0700); /* if this fails, the removal below fails, too */
 	return 0;
 }
 
@@ -114,7 +114,7 @@ static inline int scene_child_code(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* Runs `play` in a child and fails the test unless it returns. */
+/* Runs `play` in a child process, and fails the test unless `play` returns. */
 static inline void scene_child(void (*play)(void *), void *arg)
 {
 	pid_t pid = fork();
@@ -138,8 +138,9 @@ static inline void scene_enter(int flags, unsigned id)
 	CHECK(idmap_write_both(&uid, &gid, &e) == 0);
 }
 
-/* The same in a new user namespace with this id, and in the other namespaces of
- * `flags` (CLONE_NEW*). Skips the test where the host does not allow that. */
+/* Runs `play` in a child in a new user namespace with this id, and in the other new
+ * namespaces of `flags` (CLONE_NEW*).  Skips the test where the host does not allow
+ * that. */
 static inline void scene_inside(int flags, unsigned id, void (*play)(void *), void *arg)
 {
 	pid_t pid = fork();
@@ -162,7 +163,7 @@ static inline void scene_inside(int flags, unsigned id, void (*play)(void *), vo
 /* A process as /proc/PID/status shows it. */
 struct scene_process {
 	char state; /* a letter of proc_pid_stat(5); 0: there is no such process */
-	unsigned long sleeps; /* number of times it has gone to sleep */
+	unsigned long sleeps; /* how often the process has gone to sleep */
 };
 
 static inline struct scene_process scene_process(pid_t pid)
@@ -215,7 +216,7 @@ static inline unsigned scene_open_fds(void)
 	return count;
 }
 
-/* True when something can be read from `fd` within `ms`. */
+/* Whether something can be read from `fd` within `ms`. */
 static inline bool scene_readable(int fd, int ms)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };

@@ -13,7 +13,7 @@
 #include "base/own.h"
 #include "tests/patience.h"
 
-/* Returns whether the event is there already, without waiting. */
+/* Returns whether poll(2) reports the event at once. */
 static inline bool comes(int fd, short events)
 {
 	struct pollfd p = { .fd = fd, .events = events };
@@ -52,7 +52,7 @@ static inline int connect_at(uint16_t port)
 	return fd;
 }
 
-/* Makes a TCP connection, since unix sockets end and reset in other ways. */
+/* Makes a TCP connection: a unix socket reports its end and a reset differently. */
 static inline void tcp_pair(int ret[2])
 {
 	uint16_t port;

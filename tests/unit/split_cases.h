@@ -15,7 +15,7 @@ static const char *const agreed[] = {
 	C "a;b\n" C "c && d",
 	C "ls\r\n" C "pwd",
 	C "a\n" C "b &",
-	/* one command of several lines */
+	/* several lines that are one command */
 	C "ls |\ngrep x",
 	C "ls &&\npwd",
 	C "ls ||\n\n\npwd",
@@ -80,7 +80,7 @@ static const char *const agreed[] = {
 	C "! ;\n" C "ls",
 	"a | ! b\nc",
 	C "a || ! b\n" C "c",
-	/* commands that the reference cannot read */
+	/* commands that bashlex cannot read */
 	"a=(1 2)\nls",
 	"declare -a a=(1 2)\nls",
 	C "a[0]=1\n" C "ls",
@@ -100,7 +100,7 @@ static const char *const agreed[] = {
 	"case x in x) ls;; esac\nls",
 	"echo $(case x in x) ls;; esac)\nls",
 	"{ ((i++)); }\n[[ a ]]",
-	/* texts that are no command */
+	/* texts that are no complete command */
 	"echo \"x\nls",
 	"echo `\nls",
 	"echo ${\nls",
@@ -210,9 +210,9 @@ static const char *const agreed[] = {
 	C "echo \303\251\n" C "ls",
 };
 
-/* Rows where the reference is plainly wrong, or fails: it reads a comment without its #,
- * calls a backslash a command, fails on a loop whose condition ends with its line, and
- * on a substitution with && or with a separator at its end. */
+/* Rows where bashlex is plainly wrong, or fails: it reads a comment without its #,
+ * calls a backslash a command, and fails on a loop whose condition ends with its
+ * line, and on a substitution with && or with a separator at its end. */
 static const char *const ours[] = {
 	C "ls;#x\n" C "pwd",
 	C "ls &#x\n" C "pwd",
@@ -228,7 +228,7 @@ static const char *const ours[] = {
 	C "((a<<1))\n" C "b",
 	C "{ a <<E\nE\n}\n" C "b",
 	C "! \n" C "ls",
-	/* texts that hutch does not read */
+	/* texts that hutch refuses to read */
 	"a <<E$(b)\nE$(b)\nc",
 	"echo \"${x%'}'}\"\nls",
 	"a | ! b\nc",

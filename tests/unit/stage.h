@@ -31,29 +31,31 @@ enum end {
 	ENDS,	     /* exits with code 0 */
 	ENDS_WITH_3, /* exits with another code */
 	IS_KILLED,   /* by SIGKILL */
-	LIVES,	     /* lives and does nothing more */
-	CLOSES,	     /* closes its channel, and lives on */
+	LIVES,	     /* lives on and does nothing more */
+	CLOSES,	     /* closes its channel and lives on */
 	FLOODS	     /* writes for ever */
 };
 
 struct stage {
 	const char *says;
 	size_t len;
-	bool is_slow; /* writes one byte at a time */
+	bool is_slow; /* the executor writes one byte at a time */
 	enum end end;
-	/* Plays the executor in place of `says`; returns how it ends. */
+	/* Called as the executor, instead of sending `says`; returns how the
+	 * executor then ends. */
 	enum end (*play)(int channel);
-	const char *failure; /* content of the failure pipe */
+	/* Text that the child writes to the pipe by which it reports a failed start. */
+	const char *failure;
 	size_t failure_len;
 	uint64_t timeout_ms;
 	uint32_t flags; /* of the command */
-	int out;	/* destination of the command's stdout; 0: none */
+	int out;	/* descriptor for the command's stdout; 0: none */
 };
 
 struct stage_outcome {
 	struct result result;
 	unsigned fds_before, fds_after; /* of the supervisor */
-	bool is_gone;			/* the supervisor has waited for the executor */
+	bool is_gone;			/* the supervisor has reaped the executor */
 };
 
 __attribute__((noreturn)) static inline void stage_live_on(void)

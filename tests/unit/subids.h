@@ -18,8 +18,8 @@ static inline bool subids_of(const struct passwd *pw, struct idmaps *ret)
 	return idmaps_find(ret, &owner, pw->pw_gid, &e) == 0;
 }
 
-/* Takes the caller; as root, the first user who has a range.  Skips the test
- * where there is none. */
+/* Finds the caller's range or, as root, the first user with a range.  Skips the test
+ * if there is none. */
 static inline void subids_find(struct idmaps *ret, uid_t *ret_uid, gid_t *ret_gid)
 {
 	const struct passwd *pw = getpwuid(geteuid());

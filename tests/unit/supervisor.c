@@ -36,7 +36,7 @@ const char *__asan_default_options(void)
 	return "quarantine_size_mb=1";
 }
 
-/* Makes a procfs as the launcher does for a sandbox with a name. */
+/* Mounts a procfs with the options that the launcher uses for a named sandbox. */
 static int make_proc(void)
 {
 	AUTO_CLOSE int fs = sys_fsopen("proc", FSOPEN_CLOEXEC);
@@ -50,7 +50,7 @@ static int make_proc(void)
 	return fd_take(&proc);
 }
 
-/* Runs in the process that plays pid 1. */
+/* Runs the executor in the process that stands for the sandbox's pid 1. */
 static _Noreturn void play_init(int socket, int proc)
 {
 	struct err e = { 0 };
@@ -65,7 +65,8 @@ static _Noreturn void play_init(int socket, int proc)
 	for (int signo = 1; signo < NSIG; signo++)
 		(void)syscall(SYS_rt_sigaction, signo, defaults, NULL, (NSIG - 1) / 8);
 	(void)setsid();
-	/* The kernel protects a real init from these two signals. */
+	/* The kernel drops these two signals for a real pid 1; here they are blocked
+	 * instead. */
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGPIPE);
 	(void)sigaddset(&set, SIGCHLD);
@@ -114,7 +115,7 @@ static void start(struct supervisor *s, unsigned long namespaces)
 			    : fork();
 	if (pid < 0 && namespaces &&
 	    (errno == EPERM || errno == ENOSYS || errno == ENOSPC))
-		skip(); /* e.g. inside a sandbox of hutch */
+		skip(); /* no namespaces here, as inside a sandbox of hutch */
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		(void)close(ends[0]);
@@ -154,7 +155,7 @@ int supervisor_wait(struct supervisor *s)
 {
 	int status = -1;
 
-	(void)alarm(PATIENCE_S); /* if it does not end */
+	(void)alarm(PATIENCE_S); /* ends the test if the executor does not end */
 	assert_int_equal(waitpid(s->pid, &status, 0), s->pid);
 	(void)alarm(0);
 	own_close(&s->socket);

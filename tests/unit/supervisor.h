@@ -21,12 +21,13 @@ struct supervisor {
 	pid_t pid; /* of the executor */
 	int socket;
 	struct buffer in;
-	uint32_t paused; /* number of the last SIGSTOP to all that was confirmed */
+	/* Number of the last pause (SIGSTOP to all) that the executor confirmed. */
+	uint32_t paused;
 };
 
 /* One answer, decoded. */
 struct answer {
-	uint32_t type; /* MSG_NONE: the executor closed the channel */
+	uint32_t type; /* MSG_NONE: the executor has closed the channel */
 	uint32_t id;
 	struct hello hello;
 	uint32_t pid;
@@ -42,7 +43,7 @@ struct ask {
 	const char *cwd;
 	int fds[3]; /* 0 stands for /dev/null */
 	uint32_t uid, gid;
-	bool is_other_user; /* use uid and gid; else our own */
+	bool is_other_user; /* run as uid and gid instead of the test's own */
 	uint32_t rows, cols;
 	struct exec_rlimit rlimit; /* with has_rlimit */
 	bool has_rlimit;
@@ -56,23 +57,27 @@ void supervisor_start(struct supervisor *s);
  * signals to all processes.  The user namespace maps our own id, unless the
  * test is root. */
 void supervisor_start_init(struct supervisor *s);
-/* The same, with a procfs of that namespace: its pids are those inside. */
+/* The same as supervisor_start_init(), with a procfs of that namespace, which shows
+ * its pids. */
 void supervisor_start_seeing(struct supervisor *s);
-/* Takes over a process that serves the other end of `socket`, and its hello. */
+/* Makes a supervisor for an executor that the caller has started as `pid` with the
+ * other end of `socket`; takes its hello. */
 void supervisor_adopt(struct supervisor *s, pid_t pid, int socket);
-/* Runs the executor in such a process, on its end of the socket. */
+/* Runs the executor on this socket; for the process that is passed to
+ * supervisor_adopt(). */
 _Noreturn void supervisor_play_init(int socket);
-/* Closes the channel and waits.  Returns the status of waitpid(2): exit code 0
- * for a proper end, 1 for a broken rule. */
+/* Closes the channel and waits for the executor.  Returns the status of waitpid(2):
+ * the exit code is 1, as after a broken rule, unless the executor has ended properly
+ * before. */
 int supervisor_end(struct supervisor *s);
 /* Waits for the executor to end by itself. */
 int supervisor_wait(struct supervisor *s);
-/* Waits for the executor to end because the test broke a rule; answers to
- * earlier requests may come first. */
+/* Waits until the executor has ended because the test broke a rule of the protocol.
+ * Answers to earlier requests may come before that. */
 void supervisor_expect_violation(struct supervisor *s);
 
-/* The setup and teardown of a test: *state is a supervisor.  If the executor
- * has ended, the test has checked that. */
+/* Setup and teardown of a test: *state is a supervisor with an executor.  The
+ * teardown ends the executor, unless the test has waited for its end already. */
 int supervisor_setup(void **state);
 int supervisor_teardown(void **state);
 
@@ -84,7 +89,8 @@ unsigned supervisor_fds(const struct supervisor *s);
 /* Sends all of `frame` with these descriptors beside its first byte. */
 void supervisor_send(struct supervisor *s, const struct buffer *frame, const int *fds,
 		     unsigned count);
-/* The same, but the executor may be gone already. */
+/* The same as supervisor_send(), but does not fail if the executor has ended
+ * already. */
 bool supervisor_try(struct supervisor *s, const void *data, size_t len, const int *fds,
 		    unsigned count);
 
@@ -92,15 +98,15 @@ void supervisor_ask(struct supervisor *s, const struct ask *a);
 void supervisor_signal(struct supervisor *s, uint32_t id, int signo);
 void supervisor_end_tree(struct supervisor *s, uint32_t id);
 void supervisor_hold(struct supervisor *s, bool is_held);
-/* Number 0 lets all go on. */
+/* Freezes all processes; number 0 lets them run again. */
 void supervisor_freeze(struct supervisor *s, uint32_t number);
 void supervisor_stop(struct supervisor *s, uint32_t grace_ms);
 void supervisor_resize(struct supervisor *s, uint32_t id, uint32_t rows, uint32_t cols);
 
 struct answer supervisor_answer(struct supervisor *s);
 
-/* Notes MSG_PAUSED, or MSG_FROZEN with all processes standing, which may come
- * at any time.  Returns whether `f` was one. */
+/* Notes `f` if it is MSG_PAUSED, or MSG_FROZEN that reports all processes as
+ * stopped: both may come at any time.  Returns whether `f` was one of these. */
 struct frame;
 bool supervisor_pass_over(struct supervisor *s, const struct frame *f);
 void supervisor_await_paused(struct supervisor *s, uint32_t number);
@@ -121,14 +127,14 @@ void read_until(int fd, const char *text);
 /* pipe2(2) with CLOEXEC. */
 void make_pipe(int ends[2]);
 
-/* A command on a terminal, with the two pipes that the supervisor holds. */
+/* A command on a terminal, and the pipes of the supervisor to and from the terminal. */
 struct on_terminal {
 	struct supervisor s;
 	int in, out;
 	pid_t pid; /* of the command */
 };
 
-/* Starts an executor and in it one command on a terminal. */
+/* Starts an executor, and one command on a terminal in it. */
 void terminal_begin(struct on_terminal *t, char **argv);
 /* Waits for the command's end, and ends the executor. */
 struct exited terminal_finish(struct on_terminal *t);

@@ -1,5 +1,5 @@
-/* Lines of actions: which are accepted, with which values; which are refused,
- * and how. */
+/* action (of hutch-act): reads the JSON lines by which a client asks for actions, or
+ * refuses them with an error. */
 #include "actions/action.h"
 
 #include <setjmp.h>
@@ -348,7 +348,7 @@ static void test_no_range_is_none_and_a_long_one_is_cut(void **state)
 	action_done(&a);
 }
 
-/* All texts of one edit travel in one message. */
+/* All texts of one edit request go into one message, so their total size is bounded. */
 static void test_the_texts_of_an_edit_are_bounded_together(void **state)
 {
 	const size_t most = FRAME_MAX_TO_EXECUTOR - 32768;
@@ -529,7 +529,8 @@ static void test_control_keys(void **state)
 	assert_int_equal(action_control("C-\\"), '\\');
 	assert_int_equal(action_control("CTRL+d"), 'd');
 	assert_int_equal(action_control("Ctrl-D"), 'D');
-	assert_int_equal(action_control("C-1"), '1'); /* no key and no text */
+	/* A combination with Control, although no such key exists. */
+	assert_int_equal(action_control("C-1"), '1');
 	assert_false(action_control("C-") || action_control("C-cc") ||
 		     action_control("") || action_control("CTRL+") ||
 		     action_control("CTRL c") || action_control("Up"));

@@ -1,5 +1,5 @@
-/* action: a message that is encoded can be decoded, and a field that is out of
- * range is refused. */
+/* action: a message decodes to what was encoded, and a field that is out of range is
+ * refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -222,7 +222,8 @@ static void test_each_bad_field_of_a_report_is_refused(void **state)
 
 	(void)state;
 	memset(path, 'x', PATH_MAX);
-	/* Without an exit code, so that only the state is wrong. */
+	/* The exit code is absent, as it must be here, so that only the state is
+	 * wrong. */
 	r.exit_code = ACTION_NO_CODE;
 	r.state = REPORT_NONE;
 	refuse_report(r);
@@ -236,7 +237,7 @@ static void test_each_bad_field_of_a_report_is_refused(void **state)
 	refuse_report(r);
 	r.exit_code = ACTION_NO_CODE;
 	refuse_report(r);
-	/* An action that has not ended has no exit code. */
+	/* A report about an action that still runs must have no exit code. */
 	r.state = REPORT_BUSY;
 	r.exit_code = 0;
 	refuse_report(r);

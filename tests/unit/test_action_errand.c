@@ -1,5 +1,5 @@
-/* Errands as messages: an encoded one can be decoded, and a field that is out
- * of range, or belongs to another kind, is refused. */
+/* action, errands: an errand decodes to what was encoded, and a field that is out of
+ * range, or belongs to another kind, is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -209,14 +209,14 @@ static void test_each_bad_field_of_a_returned_is_refused(void **state)
 	x.field = value;                                                       \
 	assert_false(takes_returned(x))
 	REFUSED(outcome, OUTCOME_COUNT);
-	REFUSED(outcome, OUTCOME_ERROR); /* and a stat is no text */
+	REFUSED(outcome, OUTCOME_ERROR); /* with an error there may be no stat */
 	REFUSED(sys, 4096);
 	REFUSED(cut, ACTION_CUT_MAX + 1);
 	REFUSED(path, much);
 	REFUSED(cwd, much);
 	REFUSED(stat.mode, 0x10000);
 	REFUSED(stat.mode, 0);
-	REFUSED(stat.mode, S_IFREG | 0644); /* only a link has a target */
+	REFUSED(stat.mode, S_IFREG | 0644); /* only a symbolic link may have a target */
 	REFUSED(stat.size, ACTION_CUT_MAX + 1);
 	REFUSED(stat.seconds, INT64_MIN);
 	REFUSED(stat.seconds, INT64_MAX);

@@ -1,5 +1,5 @@
-/* all_processes: a signal to all and a pause reach every process inside, and an
- * agent's actions do not suffer from them. */
+/* all_processes: a signal to all, and a pause, reach every process in the sandbox,
+ * and an agent's actions do not suffer from them. */
 #include "executor/process/all_processes.h"
 
 #include <setjmp.h>
@@ -42,7 +42,7 @@ static const struct {
 		bool is_held;
 	} holds[4];
 	int64_t now, theirs;
-	int wait; /* until 1100 of their time */
+	int wait; /* ms until the processes' own time reaches 1100 */
 } times[] = {
 	{ "nothing has happened", { { 0 } }, 1050, 1050, 50 },
 	{ "and it is due", { { 0 } }, 1100, 1100, 0 },
@@ -84,12 +84,13 @@ static void test_time_is_what_was_not_paused(void **state)
 		if (theirs != times[i].theirs || wait != times[i].wait)
 			fail_msg("%s: %lld, %d", times[i].what, (long long)theirs, wait);
 		assert_int_equal(all_processes_wait(&e, NEVER, times[i].now), -1);
-		assert_false(all_processes_is_stopped(&e)); /* no process got a signal */
+		/* holding the deadlines sends no signal to the processes */
+		assert_false(all_processes_is_stopped(&e));
 	}
 }
 
-/* With one `now` a turn of the loop, a pause that begins or ends in it changes
- * no time. */
+/* A turn of the loop has one `now`, so a pause that begins or ends within a turn
+ * takes no time from the processes. */
 static void test_a_pause_that_begins_or_ends_changes_no_time(void **state)
 {
 	struct all_processes e = { 0 };
@@ -153,12 +154,13 @@ static void test_a_signal_to_all_is_refused_outside_a_pid_namespace(void **state
 
 	(void)state;
 	supervisor_start(&s);
-	supervisor_signal(&s, 0, SIGURG); /* harmless if it is delivered */
+	/* By default processes ignore SIGURG, so it would do no harm. */
+	supervisor_signal(&s, 0, SIGURG);
 	supervisor_expect_violation(&s);
 }
 
-/* A process in its own session and its child, their parent, one on a terminal,
- * and an orphan. */
+/* Starts a process in a session of its own and its child, the parent of both, a
+ * process on a terminal, and an orphan. */
 static void start_all_kinds(struct supervisor *s)
 {
 	static char daemon[] =
@@ -188,7 +190,7 @@ static void test_a_pause_stops_all_and_its_end_continues_them(void **state)
 		supervisor_signal(&s, 0, SIGCONT);
 		inside_wait(&s, 5, false);
 	}
-	/* They can be paused again at once, and get signals meanwhile. */
+	/* Right after that they can be paused again, and get signals while paused. */
 	supervisor_signal(&s, 0, SIGSTOP);
 	supervisor_signal(&s, 0, SIGSTOP);
 	supervisor_signal(&s, 0, SIGCONT);
@@ -202,7 +204,7 @@ static void test_a_pause_stops_all_and_its_end_continues_them(void **state)
 	assert_int_equal(WEXITSTATUS(supervisor_end(&s)), 1);
 }
 
-/* The executor reports it once, and not before all are stopped. */
+/* The executor reports a pause once, when all processes are stopped. */
 static void test_the_answer_comes_when_all_have_got_the_signal(void **state)
 {
 	struct supervisor s;
@@ -217,7 +219,8 @@ static void test_the_answer_comes_when_all_have_got_the_signal(void **state)
 		supervisor_signal(&s, 0, SIGCONT);
 	}
 	struct ask last = { .id = 9, .argv = true_argv };
-	(void)supervisor_run(&s, &last); /* other reports would have come by now */
+	/* A second report would have come before this answer. */
+	(void)supervisor_run(&s, &last);
 	assert_int_equal(s.paused, 10);
 	supervisor_signal(&s, 0, SIGKILL);
 	(void)supervisor_answer(&s);
@@ -253,7 +256,8 @@ static bool none_is_stopped(void *supervisor)
 	return inside_look(supervisor).stopped == 0;
 }
 
-/* Processes that fork as fast as they can: none is missed. */
+/* Several processes fork as fast as they can; a pause stops all of them with their
+ * children. */
 static void test_a_process_that_forks_meanwhile_is_stopped_with_its_child(void **state)
 {
 	struct supervisor s;
@@ -318,7 +322,8 @@ static void test_a_command_of_a_session_runs_on_after_a_pause(void **state)
 	actor_end(&a);
 }
 
-/* Asks for a pause, or for a hold. */
+/* Appends a request: with is_held to stop only the deadlines, else to stop all
+ * processes. */
 static void put_pause(struct buffer *to, bool is_held)
 {
 	struct err e;
@@ -335,10 +340,9 @@ static int64_t cpu_us(void)
 	return (int64_t)used.tv_sec * 1000000 + used.tv_nsec / 1000;
 }
 
-/* Waits until the executor has checked its deadlines again, which a turn of its
- * loop does before it answers.  At least `us` have passed by then: this process
- * has used as much of the processor.  Returns false if a deadline caused an
- * answer. */
+/* Uses the processor for `us`, so at least that much time passes. Then waits until a
+ * turn of the executor's loop has checked the deadlines.  Returns false if a
+ * deadline caused an answer. */
 static bool a_moment_passes(struct actor *a, int64_t us)
 {
 	for (int64_t from = cpu_us(); cpu_us() < from + us;)
@@ -354,7 +358,9 @@ static void let_a_moment_pass(struct actor *a)
 
 static const struct timed {
 	bool is_errand, is_hard;
-	bool is_held; /* as in a cgroup's freezer: no process gets a signal */
+	/* The deadlines stand still, but no process gets a signal, as when a cgroup
+	 * is frozen. */
+	bool is_held;
 	uint32_t state;
 } pauses[] = {
 	{ .state = REPORT_NO_CHANGE },
@@ -384,7 +390,7 @@ static void go_on(struct actor *a, const struct timed *t)
 		supervisor_signal(&a->s, 0, SIGCONT);
 		return;
 	}
-	supervisor_hold(&a->s, true); /* a second hold changes nothing */
+	supervisor_hold(&a->s, true); /* a hold of what is held already changes nothing */
 	supervisor_hold(&a->s, false);
 	supervisor_hold(&a->s, false);
 }
@@ -436,8 +442,8 @@ static void test_a_time_out_does_not_pass_in_a_pause(void **state)
 	}
 }
 
-/* The errand's process is paused with all others, and its time-out comes when
- * it has had its time after the pause. */
+/* In a pause the errand's process is stopped like all others.  Its time-out comes
+ * when it has had its full time, not counting the pause. */
 static void test_an_errand_has_its_time_after_a_pause(void **state)
 {
 	const struct timed errand = { .is_errand = true };
@@ -448,7 +454,7 @@ static void test_an_errand_has_its_time_after_a_pause(void **state)
 	act_done(&x);
 }
 
-/* Ends a hold that may be over already. */
+/* Ends a hold of the deadlines; the executor may be gone already. */
 static void try_to_let_go(struct supervisor *s)
 {
 	struct buffer frame;
@@ -460,7 +466,8 @@ static void try_to_let_go(struct supervisor *s)
 	buffer_done(&frame);
 }
 
-/* A stop ends a hold, and a release after that does nothing. */
+/* A request to stop also ends a hold of the deadlines, and a later release does
+ * nothing. */
 static void test_a_stop_ends_a_hold(void **state)
 {
 	struct supervisor s;
@@ -479,7 +486,8 @@ static void test_a_stop_ends_a_hold(void **state)
 	assert_int_equal(WEXITSTATUS(supervisor_wait(&s)), 0);
 }
 
-/* During a hold a cancel is not escalated either; afterwards it is. */
+/* In a pause, and while only the deadlines are held, a cancel is not followed by a
+ * stronger signal; afterwards it is. */
 static void test_an_action_is_cancelled_over_a_pause(void **state)
 {
 	struct actor a;
@@ -528,7 +536,8 @@ static void pause_all(struct supervisor *s, bool is_held, bool is_paused)
 		supervisor_signal(s, 0, is_paused ? SIGSTOP : SIGCONT);
 }
 
-/* The shell that replaces a killed one. */
+/* The state for which starts_again() waits: another shell has replaced the killed
+ * one. */
 struct next {
 	const struct supervisor *s;
 	pid_t killed;
@@ -544,9 +553,9 @@ static bool another_has_begun(void *who)
 	       now.stopped == (n->is_held ? 0 : 1);
 }
 
-/* A shell that is killed while it starts is started once more, and the new one
- * waits.  With `is_held` the caller of the hold would stop the new shell; in
- * this test none does. */
+/* A shell that is killed while it starts is started once more, and the new shell
+ * waits.  With `is_held` the deadlines are held as for a frozen cgroup, which would
+ * freeze the new shell as well; in this test no cgroup does. */
 static void starts_again(bool is_held)
 {
 	struct actor a;
@@ -604,7 +613,7 @@ test_a_shell_that_dies_while_all_are_traced_is_begun_again_afterwards(void **sta
 	struct act x = actor_expect(&a, id);
 	assert_string_equal(x.content, "late");
 	act_done(&x);
-	/* And once more, while the killed one is not reaped yet. */
+	/* Pauses again while the killed process is not reaped yet. */
 	supervisor_freeze(&a.s, 2);
 	supervisor_freeze(&a.s, 0);
 	supervisor_freeze(&a.s, 3);
@@ -693,8 +702,9 @@ static void write_map(pid_t pid, const char *file)
 	free(map);
 }
 
-/* As the launcher leaves an executor with --idmap ranges: with an id of its
- * own, and three capabilities in its user namespace that commands do not get. */
+/* Puts this process into the state in which the launcher leaves an executor with
+ * --idmap ranges: it has an id of its own, and three capabilities in its user
+ * namespace that commands do not get. */
 static int become_executor(void)
 {
 	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
@@ -733,8 +743,8 @@ static void start_with_range(struct supervisor *s)
 	supervisor_adopt(s, pid, ends[0]);
 }
 
-/* Starts processes of users 5, 7 and root inside, none of which is the
- * executor's user; one is in a user namespace that it made itself. */
+/* Starts processes of users 5, 7 and root in the namespace, none of which is the
+ * executor's user.  One of them is in a user namespace that it made itself. */
 static void start_others(struct supervisor *s)
 {
 	static const uint32_t uids[] = { 5, 7, 0 };

@@ -22,7 +22,7 @@
 
 #define ID	  "0123456789ab"
 #define TEMPORARY APPLY_TEMPORARY ID
-/* No file was changed after this time. */
+/* As started_ns: no file was changed after this time, so each change is permitted. */
 #define LATEST	  INT64_MAX
 
 static int setup(void **state)
@@ -59,7 +59,8 @@ static bool has_ticked(void *who)
 	return changed_ns(b->probe) > b->started_ns;
 }
 
-/* A file that is changed after this call counts as changed meanwhile. */
+/* Returns a time such that a file that is changed after this call counts as changed
+ * in the meantime. */
 static int64_t begin(void **state)
 {
 	AUTO_FREE char *path = scene_path(state, "probe");
@@ -73,7 +74,7 @@ static int64_t begin(void **state)
 
 struct heard {
 	struct list done, refused;
-	bool asks; /* content is fetched file by file */
+	bool asks; /* the sender is asked for the content of each file */
 	void (*hook)(void **state, const char *path); /* called after each file */
 	void **state;
 };
@@ -98,8 +99,8 @@ static void heard_done(struct heard *h)
 	list_done(&h->refused);
 }
 
-/* Returns 0 or -1, as apply_all() does; skips the test if this process may make
- * no namespaces. */
+/* Applies upper/ to host/, and returns 0 or -1 as apply_all() does. Skips the test
+ * if this process may make no namespaces. */
 static int apply(void **state, struct apply *a, struct heard *h)
 {
 	AUTO_FREE char *host = scene_path(state, "host"), *upper = scene_path(state, "upper");
@@ -173,8 +174,8 @@ static void test_a_file_that_changed_after_the_beginning_is_refused(void **state
 	heard_done(&h);
 }
 
-/* A file that is already as it shall be is not even copied to a temporary file,
- * unless it is large. */
+/* A file that already has its new content is not copied to a temporary file at all,
+ * unless the file is large. */
 static void test_a_change_that_the_host_has_already_is_passed_over(void **state)
 {
 	AUTO_FREE char *folder = scene_path(state, "host");
@@ -348,7 +349,8 @@ static void test_a_judgement_finds_what_cannot_be_and_does_nothing(void **state)
 	assert_false(scene_has(state, "host/z"));
 	heard_done(&h);
 
-	/* HEAD comes before the index in order, and is not written. */
+	/* `index` is refused, so HEAD is not written either, although it comes
+	 * first: a repository is changed as a whole or not at all. */
 	h = (struct heard){ 0 };
 	struct apply b = { .started_ns = a.started_ns, .record = -1, .repositories = &broken };
 	assert_int_equal(apply(state, &b, &h), 0);
@@ -377,7 +379,8 @@ static void test_one_that_fails_is_the_last_and_the_others_are_named(void **stat
 			   .is_stopped = true };
 	assert_int_equal(apply(state, &a, &h), 0);
 	assert_int_equal(h.done.count, 0);
-	assert_int_equal(h.refused.count, 3); /* a is not mentioned: it is unchanged */
+	/* `a` has no message, since it needs no change. */
+	assert_int_equal(h.refused.count, 3);
 	assert_string_equal(h.refused.items[0],
 			    "b: was not tried, since another one failed");
 	scene_check_text(state, "host/c", "old");
@@ -388,7 +391,7 @@ static void test_one_that_fails_is_the_last_and_the_others_are_named(void **stat
 
 /* --- in the middle ------------------------------------------------------------------ */
 
-/* Replaces a folder of the host by a link just before its turn. */
+/* Replaces a folder of the host by a symbolic link just before its changes are made. */
 static void swap(void **state, const char *path)
 {
 	AUTO_FREE char *folder = scene_path(state, "host/b"), *away = scene_path(state, "away"),

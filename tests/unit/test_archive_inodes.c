@@ -28,7 +28,8 @@ static void test_an_empty_set_has_nothing(void **state)
 	inodes_done(&s);
 }
 
-/* Device and number both count, and the value that was added first stays. */
+/* An inode is found only by the right device and number.  If it is added twice, the
+ * first value stays. */
 static void test_an_added_inode_is_found(void **state)
 {
 	const struct stat a = file(1, 7), b = file(2, 7), c = file(1, 8);

@@ -1,4 +1,4 @@
-/* unpack, of layers: deletions, replacements and owners are stored as overlayfs
+/* unpack: a layer's deletions, replacements and owners are stored as overlayfs
  * expects them, and no file outside of the folder is touched. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -100,7 +100,7 @@ static void check_opaque(void **state, const char *name, bool is_opaque)
 			    is_opaque ? "y" : "-");
 }
 
-/* Adds an entry with all fields of a header. */
+/* Adds an entry whose header has these values. */
 static void put(struct buffer *tar, enum tar_type type, const char *path, uint32_t mode,
 		uint64_t uid, uint64_t gid)
 {
@@ -369,7 +369,8 @@ static void test_nothing_leads_out(void **state)
 	refuse(state, &tar, ERR_PROTOCOL, "has not made");
 	tar_start(&tar);
 	tar_link(&tar, "link", kept);
-	tar_hard_link(&tar, "hard", "link"); /* a hard link to the link itself */
+	/* A hard link to the symbolic link, not to its target. */
+	tar_hard_link(&tar, "hard", "link");
 	tar_file(&tar, "hard", "mine");
 	tar_file(&tar, "link", "mine");
 	(void)take(state, &tar);
@@ -645,7 +646,7 @@ static void test_too_many_closed_folders_are_refused(void **state)
 	refuse(state, &tar, ERR_LIMIT, "closed to their owner");
 }
 
-/* Deeper than the number of folders that unpack keeps open. */
+/* More nested folders than unpack keeps open. */
 static void test_deep_closed_folders_are_closed(void **state)
 {
 	enum { DEPTH = 200 };
@@ -676,7 +677,8 @@ static void test_a_tar_may_just_end(void **state)
 	scene_check_text(state, "in/file", "1");
 	tar_start(&tar);
 	tar_file(&tar, "file", "1");
-	tar.end -= TAR_BLOCK - 1; /* umoci insert omits the last padding */
+	/* `umoci insert` writes tars without their last padding. */
+	tar.end -= TAR_BLOCK - 1;
 	assert_int_equal(unpack_layer(state, &tar, &u, &e), 0);
 	tar_start(&tar);
 	tar_file(&tar, "file", "1");

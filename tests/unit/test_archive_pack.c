@@ -21,7 +21,8 @@
 #include "base/mem.h"
 #include "tests/unit/archive.h"
 
-#define LARGE (300u << 10) /* more than fits into a pipe, and too much for one buffer */
+/* Bytes of a file that fits neither into a pipe nor into one buffer. */
+#define LARGE (300u << 10)
 
 static int setup(void **state)
 {
@@ -284,7 +285,8 @@ static void closed_to_us(void *arg)
 	finish(&p, &told);
 }
 
-/* The walk also returns from a folder that may only be listed. */
+/* From a folder that may be listed but not entered the walk still finds its way
+ * back. */
 static void test_an_unreadable_file_is_left_out_and_told(void **state)
 {
 	static const struct {
@@ -470,8 +472,8 @@ static void start_packing(void **state, struct packing *p)
 	p->says = says[0];
 }
 
-/* Reads up to the header of a file with that suffix: its content now waits for
- * room in the pipe.  Returns that entry. */
+/* Reads the tar up to the header of a file with that suffix, whose content then
+ * waits for room in the pipe.  Leaves that entry in t->now. */
 static void read_to(struct entries *t, const char *suffix)
 {
 	struct err e;
@@ -551,8 +553,8 @@ static void test_a_file_that_becomes_longer_is_cut(void **state)
 	assert_non_null(strstr(says, "t/large: became longer"));
 }
 
-/* pack knows the names in a folder when it reads the first file; then other
- * files take the place of these. */
+/* When pack reads the first file, it has already listed the folder.  Then the other
+ * files are replaced by links, which pack must not follow. */
 static void test_a_link_in_the_place_of_a_file_is_not_followed(void **state)
 {
 	struct packing p;
@@ -591,7 +593,7 @@ static void test_a_link_in_the_place_of_a_file_is_not_followed(void **state)
 
 static void swap_for_ever(const char *tree)
 {
-	/* A failing test does not reach its kill. */
+	/* If an assertion fails, the test does not kill this process. */
 	CHECK(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
 	CHECK(chdir(tree) == 0);
 	for (;;) {
@@ -658,7 +660,7 @@ static void test_a_tree_that_is_moved_is_not_left(void **state)
 	assert_int_equal(rename(from, to), 0);
 	while ((more = entries_next(&t, &e)) > 0)
 		assert_null(strstr(t.now.path, "secret"));
-	assert_int_equal(more, -1); /* the tar has no end mark */
+	assert_int_equal(more, -1); /* the tar was cut off, and has no end mark */
 	entries_done(&t);
 	AUTO_FREE char *says = end_packing(&p);
 	assert_non_null(strstr(says, "was moved"));

@@ -11,7 +11,7 @@
 #include "archive/entries.h"
 #include "tests/unit/archive.h"
 
-/* Returns what entries_next() says about a tar of one entry. */
+/* Reads a tar of one entry into t->now. */
 static void read_back(const struct buffer *tar, struct entries *t)
 {
 	struct err e;
@@ -85,7 +85,7 @@ static void test_numbers_that_do_not_fit_are_in_records(void **state)
 		check_same(&entries[i], 3 * TAR_BLOCK);
 }
 
-/* Returns `count` letters, with a slash at `slash`. */
+/* Returns `count` letters x, with a slash at the place `slash`. */
 static char *letters(size_t count, size_t slash)
 {
 	char *text = memset(malloc(count + 1), 'x', count);
@@ -332,7 +332,8 @@ static void test_records_say_what_they_say(void **state)
 	assert_string_equal(p.link, "c d\n");
 	assert_true(p.has_size && p.size == 123 && p.uid == 4 && p.gid == 5);
 	assert_true(p.has_mtime && p.mtime == -2 && p.mtime_ns == 750000000);
-	/* More digits than nanoseconds have, and no digits. */
+	/* Further digits than nanoseconds are dropped; none after the point count as
+	 * 0. */
 	assert_int_equal(read_records("26 mtime=7.12345678912345\n", &p, &e), 0);
 	assert_int_equal(p.mtime_ns, 123456789);
 	assert_int_equal(read_records("12 mtime=7.\n", &p, &e), 0);
@@ -364,7 +365,8 @@ static void test_an_invalid_pax_record_is_refused(void **state)
 	}
 }
 
-/* A reader that stops at the zero would see another name than this one. */
+/* A name with a 0 byte is refused: a reader that stops at the 0 would see another
+ * name. */
 static void test_a_zero_in_a_name_is_refused(void **state)
 {
 	char name[] = "11 path=a\0b\n", other[] = "9 x=a\0bc\n";
@@ -454,7 +456,8 @@ static void test_headers_that_never_end_are_refused(void **state)
 	buffer_done(&much);
 }
 
-/* A tar that is cut at any place is refused; one zero block suffices as end mark. */
+/* A tar that ends early is refused, wherever it is cut.  One zero block is enough as
+ * end mark. */
 static void test_a_tar_that_stops_anywhere_is_refused(void **state)
 {
 	struct buffer tar;

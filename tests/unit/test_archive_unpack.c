@@ -17,7 +17,8 @@
 #include "base/kernel.h"
 #include "tests/unit/archive.h"
 
-/* Makes files beside the folder that is unpacked into; they must stay as they are. */
+/* Also makes files beside the folder that is unpacked into; every test checks that
+ * they are unchanged. */
 static int setup(void **state)
 {
 	if (scene_setup(state) < 0)
@@ -360,8 +361,8 @@ static void test_a_name_that_leads_up_is_refused(void **state)
 	}
 }
 
-/* The link is the tar's own, or was there before; it leads to a folder,
- * absolute or not. */
+/* No entry is made through a link to a folder, whether the link was in the tar or
+ * there before, absolute or relative. */
 static void test_nothing_is_made_through_a_link(void **state)
 {
 	AUTO_FREE char *outside = scene_path(state, "outside");
@@ -520,8 +521,8 @@ static void test_links_that_lead_out_are_told(void **state)
 	check_links(state, NULL, "bc");
 }
 
-/* Only "x" is unpacked.  The links lead out of it, since "x" itself is the link
- * "a" first. */
+/* Unpacks only "x", whose first entry is the link "a".  All links lead out of "x"
+ * then, and are reported. */
 static void test_links_that_lead_out_of_the_new_name_are_told(void **state)
 {
 	static const char *const to[] = { "b", "../b", "sub", "sub/../..", "./sub/.." };
@@ -578,7 +579,7 @@ static void test_more_bytes_than_allowed_are_not_begun(void **state)
 	assert_false(scene_has(state, "in/d"));
 }
 
-/* Long names cost bytes, too. */
+/* The bytes of long names count, too. */
 static void test_extended_headers_count_as_bytes(void **state)
 {
 	AUTO_FREE char *name = memset(calloc(1, 5001), '/', 5000);
@@ -687,7 +688,8 @@ static void test_a_file_that_cannot_be_written_is_told_and_removed(void **state)
 	assert_false(scene_has(state, "in/f"));
 }
 
-/* Without that the writer would die of SIGPIPE and report a failure. */
+/* Bytes behind the tar's end are read, too: otherwise its writer would die of
+ * SIGPIPE and report a failure. */
 static void test_bytes_behind_the_end_are_read(void **state)
 {
 	static char rest[1 << 20];
@@ -720,7 +722,7 @@ static void test_bytes_behind_the_end_are_read(void **state)
 /* Another process puts a link in the place of a folder, again and again. */
 static void swap_for_ever(const char *in)
 {
-	/* A failing test does not reach its kill. */
+	/* If an assertion fails, the test does not kill this process. */
 	CHECK(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
 	CHECK(chdir(in) == 0);
 	for (;;)
@@ -784,7 +786,7 @@ static void test_owners_are_kept_where_asked_for(void **state)
 	static const char *const names[] = { "in/f", "in/l", "in/d" };
 
 	if (geteuid() != 0)
-		skip(); /* only root can give files away */
+		skip(); /* only root can change the owner of a file */
 	scene_child(give_away, *state);
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		struct stat st = scene_stat(state, names[i]);

@@ -1,4 +1,5 @@
-/* The launcher's memory: malloc(3)'s promises, and no growth. */
+/* The launcher's memory allocator: it keeps malloc(3)'s promises, and memory use
+ * does not grow. */
 #include "cli/arena.h"
 
 #include <setjmp.h>
@@ -42,7 +43,8 @@ static void test_blocks_are_aligned_and_apart(void **state)
 		arena_release(all[i]);
 }
 
-/* From a few bytes, over the arena's bound, to a mapping that moves. */
+/* A block grows from a few bytes beyond the arena's bound, where it becomes a
+ * mapping that the kernel may move. */
 static void test_a_growing_block_keeps_its_content(void **state)
 {
 	for (int has_neighbour = 0; has_neighbour < 2; has_neighbour++) {
@@ -113,7 +115,8 @@ static void play_round(void)
 		arena_release(kept[i]);
 }
 
-/* An exhausted arena uses mappings, and gives them back. */
+/* When the arena is full, blocks become mappings, which are unmapped when they are
+ * freed. */
 static void test_nothing_grows_when_the_arena_is_used_up(void **state)
 {
 	(void)state;

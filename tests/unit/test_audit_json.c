@@ -1,5 +1,5 @@
-/* audit_json: members are one line of JSON, secrets are masked before anything is
- * cut, and a cut text has its digest. */
+/* audit_json: an entry's members are one line of JSON; secrets are masked before a
+ * long text is cut, and the cut text comes with its digest. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -87,7 +87,7 @@ static void test_a_text_that_is_cut_ends_with_a_whole_character(void **state)
 	assert_string_equal(got + strlen(got) - strlen(tail), tail);
 }
 
-/* The bound is for all words together. */
+/* All words of a command together have one bound on their length. */
 static void test_words_are_cut_together(void **state)
 {
 	static char *words[3000];

@@ -1,4 +1,4 @@
-/* Waits for one descriptor; none of the tests waits for time to pass. */
+/* await: waits for events of one descriptor.  No test waits for time to pass. */
 #include "base/await.h"
 
 #include <setjmp.h>
@@ -40,7 +40,8 @@ static void ignore(int signo)
 	(void)signo;
 }
 
-/* Signals come until the byte has come, some of them during the wait. */
+/* A child sends signals until the byte has arrived, so that some of them interrupt
+ * the wait. */
 static void test_a_signal_is_no_reason_to_stop_waiting(void **state)
 {
 	const struct sigaction interrupts = { .sa_handler = ignore };

@@ -1,4 +1,4 @@
-/* base64: RFC 4648, section 4, and nothing beside it. */
+/* base64: reads and writes exactly the base64 of RFC 4648, section 4. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 #include "base/base64.h"
 #include "base/own.h"
 
-/* Section 10, and the two digits that are neither letters nor numbers. */
+/* Examples of RFC 4648, section 10, and the digits + and /. */
 static const struct {
 	const char *bytes, *text;
 } pairs[] = {
@@ -66,7 +66,7 @@ static void test_text_that_no_encoder_writes_is_refused(void **state)
 		"Z",	    "Zg",    "Zg=",    "Zm9vY", "=",	"==",
 		"===",	    "====",  "Z===",   "=g==",	"Z=g=", "Zg==Zg==",
 		"Zm8=Zm9v",	    /* padding inside */
-		"Zh==",	    "Zm9=", /* unused bits that are not 0 */
+		"Zh==",	    "Zm9=", /* the unused bits of the last digit are not 0 */
 		"Zm9\n",    " Zm9v", "Zm9v\n", "Zm-v",	"Zm_v", "Zm9v\xc3\xa9\xc3\xa9",
 	};
 	uint8_t got[64];
@@ -79,7 +79,8 @@ static void test_text_that_no_encoder_writes_is_refused(void **state)
 	}
 }
 
-/* Every byte that is not one of the 64 digits, at each place of a group. */
+/* Tries every byte that is not one of the 64 digits, at each place of a group of
+ * four. */
 static void test_only_digits_are_digits(void **state)
 {
 	static const char digits[] =

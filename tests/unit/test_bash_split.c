@@ -1,4 +1,4 @@
-/* bash_split: finds the commands that the reference finds, in linear time. */
+/* bash_split: finds the same commands in a text as bashlex, in linear time. */
 #include "actions/bash_split.h"
 
 #include <setjmp.h>
@@ -17,7 +17,8 @@
 #include "tests/unit/rounds.h"
 #include "tests/unit/split_cases.h"
 
-/* Removes the marks from a row, and returns their places. */
+/* Copies a row without its marks C to `text`, and stores their places in `starts`.
+ * Returns the number of marks. */
 static size_t unmark(const char *row, char *text, size_t starts[16])
 {
 	size_t count = 0, len = 0;
@@ -126,7 +127,8 @@ static void many_are_counted_and_a_thousand_are_kept(void **state)
 
 /* --- hostile texts --------------------------------------------------------- */
 
-/* Texts that could make it slow or deep: a long text of each. */
+/* Texts that could make the splitter slow or its recursion deep.  Each `unit` is
+ * repeated up to ROUNDS_OF(1 MiB). */
 static const struct flood {
 	const char *before, *unit, *after;
 } floods[] = {
@@ -185,7 +187,8 @@ static void any_text_takes_linear_time(void **state)
 
 /* --- words in words -------------------------------------------------------- */
 
-/* Writes "echo $(a $(a ... x...x ))", one line. */
+/* Writes one line "echo $(a $(a ... x...x ))": `depth` substitutions around `fill`
+ * letters x. */
 static char *put_deep(char *at, int depth, size_t fill)
 {
 	at = stpcpy(at, "echo ");
@@ -198,7 +201,7 @@ static char *put_deep(char *at, int depth, size_t fill)
 	return stpcpy(at, "\n");
 }
 
-/* Returns the number of commands in `lines` such lines. */
+/* Returns the number of commands in `lines` lines of put_deep(). */
 static size_t count_deep(size_t lines, int depth, size_t fill)
 {
 	AUTO_FREE char *text = mem_new(lines * (5 * (size_t)depth + fill + 10));
@@ -227,7 +230,8 @@ static void a_large_tree_is_not_read(void **state)
 	(void)state;
 	assert_int_equal(count_deep(2, 1, 1u << 20), 2);
 	assert_int_equal(count_deep(1000, 10, 10), 1000);
-	/* Each level has a copy of the words inside. */
+	/* Each of the 40 levels would keep a copy of the text inside, so the
+	 * splitter gives up. */
 	assert_int_equal(count_deep(4, 40, 1u << 20), 0);
 }
 

@@ -1,4 +1,4 @@
-/* policy/bash: texts and their trees. */
+/* policy/bash: parses a text as bash does, into a syntax tree. */
 #include "policy/bash/tree.h"
 
 #include <setjmp.h>
@@ -291,7 +291,8 @@ static void any_text_takes_linear_time(void **state)
 	}
 }
 
-/* Words need more memory than their text, and one command can have any number of them. */
+/* The words of a tree take more memory than their text, and a command may have any
+ * number of words, so the parser has a limit on memory. */
 static void the_memory_of_a_tree_is_bounded(void **state)
 {
 	AUTO_FREE char *text = repeated("a ", 4u << 20);
@@ -315,7 +316,9 @@ static void the_end_of_the_text_is_its_length(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(samples); i++) {
 		size_t len = strlen(samples[i]);
-		char *text = malloc(len); /* exact size, for the sanitizer */
+		/* Exactly the text's size, so that a sanitizer sees a read beyond
+		 * it. */
+		char *text = malloc(len);
 		struct bash_tree t;
 		assert_non_null(text);
 		memcpy(text, samples[i], len);

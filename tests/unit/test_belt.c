@@ -1,5 +1,5 @@
-/* belt: bytes are handed on, each side learns of the other's end, and the belt
- * knows which side waits for the other, and since when. */
+/* belt: hands bytes on between two sides, tells each side of the other's end, and
+ * knows which side waits for the other and since when. */
 #include "cli/belt.h"
 
 #include <setjmp.h>
@@ -21,7 +21,8 @@
 
 struct stage {
 	struct belt belt;
-	int writer, reader; /* owned: the ends of the two sides */
+	/* Owned: the writing end of the input, and the reading end of the output. */
+	int writer, reader;
 };
 
 static int setup(void **state)
@@ -69,7 +70,7 @@ static bool reads(struct stage *s, const char *text)
 	       !strcmp(got, text);
 }
 
-/* Writes until the pipe is full. */
+/* Writes to the pipe until it is full.  Returns the number of bytes. */
 static size_t fill(int fd)
 {
 	static const char bytes[4096];
@@ -115,7 +116,7 @@ static void test_the_reader_is_waited_for_when_it_takes_nothing(void **state)
 	}
 	len += fill(s->writer);
 	assert_false(turn(s, T0 + 20));
-	own_close(&s->writer); /* an end is no progress */
+	own_close(&s->writer); /* closing the input moves no bytes */
 	assert_false(turn(s, T0 + 20));
 	assert_true(s->belt.moved_ms == T0 + 10);
 	size_t came = empty(s->reader);

@@ -55,7 +55,7 @@ static void test_a_whole_blob_stands_under_its_digest(void **state)
 	assert_string_equal(data, "abc");
 	assert_int_equal(blobs_read(&s, &abc, 2, &data, &len, &e), -1);
 	assert_int_equal(e.kind, ERR_LIMIT);
-	/* The next caller finds the blob and has nothing to do. */
+	/* The blob is there now, so the next begin returns NULL: no work is left. */
 	assert_null(begin(&s, &abc));
 	assert_false(in_store_has(&s, "tmp/blob-" ABC));
 	store_done(&s);
@@ -101,7 +101,8 @@ static void test_bytes_of_another_process_are_read_once(void **state)
 	store_done(&s);
 }
 
-/* The bytes are in the store when they are checked, and must not count twice. */
+/* The bytes that another process has written are in the store already when the limit
+ * is checked; they must not count twice. */
 static void test_bytes_of_another_process_have_to_fit(void **state)
 {
 	struct store s;
@@ -161,7 +162,8 @@ static void test_a_blob_can_be_begun_again(void **state)
 	store_done(&s);
 }
 
-/* The process was killed after the last byte and before the blob got its name. */
+/* A process was killed after it had written the last byte of a blob and before the
+ * blob got its final name. */
 static void test_a_whole_part_of_one_that_was_killed_is_taken(void **state)
 {
 	struct store s;
@@ -232,7 +234,8 @@ static void test_a_damaged_one_is_not_read(void **state)
 	store_done(&s);
 }
 
-/* Runs in a child, once the other process writes the blob. */
+/* Runs in a child.  Another process writes the blob meanwhile, so that this one
+ * finds it in the store. */
 static void play_second(void *arg)
 {
 	int *said = arg;
@@ -272,7 +275,7 @@ static void test_two_do_not_fetch_the_same(void **state)
 	assert_int_equal(scene_child_code(pid), 0);
 }
 
-/* Runs in a child whose files are limited to four bytes. */
+/* Runs in a child that may write files of four bytes only. */
 static void play_full(void *arg)
 {
 	const struct rlimit four = { 4, RLIM_INFINITY },

@@ -76,7 +76,9 @@ static uint32_t linear(const struct bpf_range *ranges, size_t count, uint32_t nr
 	return ranges[count - 1].target.ret;
 }
 
-/* Few different answers need many islands, many answers need many distant returns. */
+/* Searches `count` numbers for one of so many answers. With few answers the program
+ * needs many islands (jumps to jumps), with many answers it needs many returns far
+ * away. */
 static void check_search(uint64_t *seed, size_t count, unsigned answers)
 {
 	AUTO_FREE struct bpf *b = calloc(1, sizeof(*b));

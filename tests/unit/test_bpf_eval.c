@@ -22,8 +22,8 @@
 static const uint32_t archs[] = { AUDIT_ARCH_X86_64, AUDIT_ARCH_AARCH64,
 				  AUDIT_ARCH_I386 };
 
-/* Small numbers and single bits, the values that programs compare with, in the
- * low or high half. */
+/* Returns a small number, a single bit, or one of the values that programs compare
+ * with, in the low or the high half. */
 static uint64_t argument(uint64_t *random)
 {
 	const uint64_t n = bpf_run_random(random);
@@ -70,7 +70,7 @@ static void test_the_programs_of_this_machine(void **state)
 	expect_same(program.insns, program.count);
 }
 
-/* As hutch is built, for both architectures. */
+/* Builds the profile for each architecture, in the same way as the built-in filter. */
 static void test_a_profile_for_each_architecture(void **state)
 {
 	static const char text[] =

@@ -1,4 +1,4 @@
-/* buffer: a queue of bytes with an upper bound. */
+/* buffer: is a queue of bytes with an upper bound. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,8 @@ static void test_the_zero_object_is_empty_and_holds_nothing(void **state)
 
 	(void)state;
 	assert_int_equal(buffer_len(&b), 0);
-	assert_non_null(buffer_data(&b)); /* the caller may add 0 to it */
+	/* Not NULL: the caller may add an offset of 0 to it. */
+	assert_non_null(buffer_data(&b));
 	assert_false(buffer_append(&b, "x", 1));
 	buffer_consume(&b, 5);
 	buffer_done(&b);
@@ -35,7 +36,7 @@ static void test_bytes_come_out_in_the_order_in_which_they_went_in(void **state)
 	assert_memory_equal(buffer_data(&b), "hello world", 11);
 	buffer_consume(&b, 6);
 	assert_memory_equal(buffer_data(&b), "world", 5);
-	buffer_consume(&b, 100); /* no more than there is */
+	buffer_consume(&b, 100); /* removes no more bytes than there are */
 	assert_int_equal(buffer_len(&b), 0);
 	buffer_done(&b);
 	assert_int_equal(b.max, 0);
@@ -128,7 +129,8 @@ static void test_a_buffer_is_a_queue_at_all_lengths(void **state)
 	buffer_done(&b);
 }
 
-/* Otherwise a queue that stays long would be copied for every few bytes. */
+/* The bytes of a long queue are moved only after many were removed; otherwise each
+ * removal of a few bytes would copy the whole queue. */
 static void test_a_long_queue_is_seldom_moved(void **state)
 {
 	static const uint8_t bytes[1000] = { 0 };

@@ -1,5 +1,5 @@
-/* call_number: a call's number and name on both architectures, also of calls that are newer
- * than libseccomp. */
+/* call_number: knows a system call's number and name on both architectures, also of
+ * calls that are newer than libseccomp. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

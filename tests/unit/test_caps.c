@@ -100,7 +100,7 @@ static void play_reduce(void *arg)
 	CHECK(status_of("CapInh:") == (r->is_root ? 0 : r->kept));
 	CHECK(status_of("CapAmb:") == (r->is_root ? 0 : r->kept));
 	CHECK(status_of("CapBnd:") == r->handed_on);
-	/* The reduction cannot be undone. */
+	/* Capabilities that were given up cannot be raised again. */
 	CHECK(caps_reduce(r->kept | BIT(CAP_SYS_ADMIN), r->handed_on, r->is_root,
 			  &e) < 0);
 	CHECK(status_of("CapPrm:") == r->kept);

@@ -1,5 +1,5 @@
-/* capture: which bytes of a stream are reported at once, and what a process
- * leaves waiting. */
+/* capture: decides which bytes of a stream are reported at once, and which are left
+ * when a process has ended. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -59,7 +59,7 @@ static void test_only_our_ends_do_not_block(void **state)
 	capture_free(NULL);
 }
 
-/* How much of these bytes is reported, from the first one on; "" is nothing. */
+/* Bytes of the stream, and how many of them are reported; "" is an empty stream. */
 static const struct {
 	const char *bytes;
 	size_t len;
@@ -72,13 +72,15 @@ static const struct {
 	{ "text\n", 5, false, 5, true },
 	{ "\xe2\x82\xac", 3, false, 3, true },
 	{ "\xe2\x82", 2, false, 0, false }, /* the rest may come */
-	{ "\xe2\x82", 2, true, 2, false },  /* the rest does not come */
+	/* The stream ends without the character's rest. */
+	{ "\xe2\x82", 2, true, 2, false },
 	{ "ab\xe2\x82", 4, false, 2, true },
 	{ "ab\xe2\x82", 4, true, 2, true },
 	{ "a\0b", 3, false, 3, false },
 	{ "a\xff""b", 3, false, 3, false },
 	{ "a\xff\xe2", 3, false, 3, false },
-	{ "\x82\xac", 2, false, 2, false }, /* its first byte is lost */
+	/* The character's first byte was lost before. */
+	{ "\x82\xac", 2, false, 2, false },
 	{ "\xed\xa0\x80", 3, false, 3, false }, /* a surrogate */
 };
 
@@ -128,8 +130,8 @@ static void test_a_long_text_is_told_in_pieces_of_text(void **state)
 	capture_free(c);
 }
 
-/* Half a character of the command and the other half from a process that it
- * left behind stay two halves. */
+/* A command ends with half a character, and a process that it left behind writes the
+ * other half: the two are not joined. */
 static void test_output_before_the_end_is_told_without_later_output(void **state)
 {
 	struct connection_fds fds;

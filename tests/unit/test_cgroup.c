@@ -1,5 +1,6 @@
-/* A sandbox that outlives its commands, in a cgroup of its own.  Needs a delegated
- * cgroup of version 2, and a built tree around it; the vm tier has both. */
+/* Tests an executor that lives on after its commands have ended, in a cgroup of its
+ * own.  Needs a delegated cgroup of version 2 and a build tree; the vm tier has
+ * both. */
 #include "sandbox/cgroup/cgroup.h"
 
 #include <setjmp.h>
@@ -44,7 +45,7 @@ struct world {
 	struct err e;
 };
 
-/* Returns the path of a program in the tree that this test was built in. */
+/* Returns the path of a program in the build tree of this test. */
 static char *built(const char *name)
 {
 	char self[PATH_MAX];
@@ -179,8 +180,9 @@ static void test_commands_live_in_it_and_the_executor_does_not(void **state)
 	end(&w);
 }
 
-/* Memory that outlives the killed processes: more of each kind than the next
- * command can spare, so that it would be killed if anything were not removed. */
+/* Commands whose memory outlives their processes, as files in memory and System V
+ * objects do.  Each leaves so much that the next command would be killed if it were
+ * not removed. */
 static const char *const leavings[] = {
 	"/hog shm 16; /hog heap",
 	"/hog file /dev/shm/x 12; /hog heap",
@@ -223,7 +225,8 @@ static void test_after_an_out_of_memory_the_next_command_runs(void **state)
 	end(&w);
 }
 
-/* A SIGKILL that a user sent is no reason to remove files. */
+/* When a user sends SIGKILL to a command, its files stay; they are removed only
+ * after the kernel killed it for memory. */
 static void test_a_killed_command_keeps_its_files(void **state)
 {
 	struct world w;

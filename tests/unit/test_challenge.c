@@ -15,7 +15,7 @@ static const struct {
 	const char *header;
 	enum challenge_scheme scheme;
 	const char *realm, *service, *scope;
-	const char *says; /* part of the error, if the header is refused */
+	const char *says; /* part of the error message, for a header that is refused */
 } headers[] = {
 	{ "Bearer realm=\"https://auth.docker.io/token\",service=\"registry.docker.io\","
 	  "scope=\"repository:library/python:pull\"",

@@ -1,5 +1,5 @@
-/* changes: an upper layer, in any state that the inside may have left it in,
- * becomes a layer of an image. */
+/* changes: makes a layer of an image from an upper layer, in whatever state the
+ * processes inside may have left that. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,10 +40,10 @@ static void attribute(void **state, const char *name, const char *key, const cha
 	AUTO_FREE char *path = scene_path(state, name);
 
 	if (setxattr(path, key, value, strlen(value), 0) < 0 && errno == EOPNOTSUPP)
-		skip(); /* /tmp is a tmpfs of a kernel before 6.6 */
+		skip(); /* a tmpfs before Linux 6.6 has no user.* attributes */
 }
 
-/* Gives all files one time, so that two trees can be equal. */
+/* Gives each file the same time, so that the tars of two trees can be compared. */
 static int age(const char *path, const struct stat *st, int type, struct FTW *where)
 {
 	const struct timespec times[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
@@ -52,8 +52,8 @@ static int age(const char *path, const struct stat *st, int type, struct FTW *wh
 	return utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW);
 }
 
-/* Skips the test if this process may make no namespaces: a broken jail would
- * look the same otherwise. */
+/* Writes the tar of a layer.  Skips the test if this process may make no namespaces,
+ * since apart from that only a broken jail fails so. */
 static int write_tar(void **state, const char *name, int out, uint64_t max,
 		     struct outcome *ret)
 {
@@ -86,7 +86,7 @@ static char *bytes_of(void **state, const char *name, size_t *ret_len, struct ou
 	return bytes;
 }
 
-/* Lists it with tar(1), an independent reader, one line an entry. */
+/* Lists the layer's tar with tar(1), an independent reader, one line an entry. */
 static char *listing(void **state, struct outcome *o, const char *flags)
 {
 	AUTO_FREE char *path = scene_path(state, "layer.tar");
@@ -209,8 +209,8 @@ static void test_a_file_that_no_layer_can_hold_is_told(void **state)
 	assert_non_null(strstr(o.first, ".wh."));
 }
 
-/* The inside may close a file to its owner; the file must be in the layer all
- * the same. */
+/* A command may have taken all permissions from a folder or file; both must be in
+ * the layer all the same. */
 static void test_a_folder_without_permissions_is_in_the_layer(void **state)
 {
 	AUTO_FREE char *file = scene_path(state, "upper/shut/file"),
@@ -238,7 +238,8 @@ static void test_a_link_leads_nowhere(void **state)
 	assert_string_equal(text, "out\nup\n");
 }
 
-/* Makes the same names, in another order. */
+/* Makes a folder with these names, in the order of the list; the order must not show
+ * in the tar. */
 static void fill(void **state, const char *name, const char *const *names)
 {
 	scene_dir(state, name);
@@ -311,7 +312,7 @@ static void test_files_that_are_too_deep_are_left_out_and_the_rest_is_not(void *
 	assert_int_equal(o.left_out, 1);
 }
 
-/* An entry that would not fit is not begun. */
+/* An entry for which the tar has no room is not begun at all. */
 static void test_a_tar_is_no_larger_than_it_may_be(void **state)
 {
 	AUTO_CLOSE int out = memfd_create("tar", MFD_CLOEXEC);

@@ -1,6 +1,6 @@
-/* changes_stream: the sender of changes is not trusted: a path that is not one component
- * below the folder that was sent last, or a number out of range, ends the
- * exchange. */
+/* changes_stream: the sender of changes is not trusted. The exchange ends at a path
+ * that is not one component below the folder that was sent last, and at a number
+ * that is out of range. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 
 struct told {
 	struct changes_stream_head head;
-	const char *path, *link; /* NULL as a path: the end */
+	const char *path, *link; /* NULL as a path: the end of the stream */
 };
 
 #define FOLDER(p)     { .head = { .kind = CHANGES_STREAM_FOLDER, .mode = 0755 }, .path = p }
@@ -170,7 +170,8 @@ static void test_a_piece_that_is_too_long_is_not(void **state)
 	changes_stream_done(&t);
 }
 
-/* Sends a file's content: pieces, each after its length, and the end. */
+/* Sends a file's content in pieces, each after its length; then the end mark and the
+ * verdict. */
 static void say_content(int to, const char *text, uint8_t verdict)
 {
 	const uint32_t len = (uint32_t)strlen(text), none = 0;
@@ -181,7 +182,7 @@ static void say_content(int to, const char *text, uint8_t verdict)
 	assert_int_equal(io_write_all(to, &verdict, 1), 0);
 }
 
-/* Sends four files; the last one's content does not come along. */
+/* Sends four files, the last one without its content. */
 static void say_files(int to)
 {
 	static const struct changes_stream_head end = { .kind = CHANGES_STREAM_ALL },

@@ -1,5 +1,5 @@
-/* The supervisor's end of the channel: incoming bytes are held in bounded
- * memory, and no descriptor comes in at all. */
+/* channel: the supervisor holds bytes from the executor in bounded memory, and
+ * accepts no descriptor. */
 #include "sandbox/launch/channel.h"
 
 #include <setjmp.h>
@@ -135,7 +135,7 @@ static void test_a_body_of_64_kib_is_the_largest(void **state)
 	assert_int_equal(buffer_len(&p->ours.in), 0);
 }
 
-/* The header alone is enough: the body is not waited for. */
+/* A header with such a length is refused at once, without waiting for the body. */
 static void test_a_larger_body_is_refused_at_once(void **state)
 {
 	static const uint32_t sizes[] = { FRAME_MAX_FROM_EXECUTOR + 1,
@@ -154,7 +154,8 @@ static void test_a_larger_body_is_refused_at_once(void **state)
 	}
 }
 
-/* The supervisor takes no frames, and the peer never stops. */
+/* The peer writes without end while the supervisor takes no frames: the supervisor
+ * stops reading, so its memory is bounded. */
 static void test_a_flood_ends_in_bounded_memory(void **state)
 {
 	static const uint8_t noise[4096];
@@ -220,7 +221,7 @@ static void test_credentials_change_nothing(void **state)
 	struct ucred who = { getpid(), getuid(), getgid() };
 
 	if (getuid() == 0)
-		who = (struct ucred){ 1, 0, 0 }; /* forged, as root alone may */
+		who = (struct ucred){ 1, 0, 0 }; /* forged: only root may */
 	send_control(p->theirs, SCM_CREDENTIALS, &who, sizeof(who));
 	expect_hello(p);
 }

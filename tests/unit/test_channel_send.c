@@ -1,5 +1,5 @@
-/* Requests leave as the socket has room, and their three descriptors go once,
- * beside the first byte of the request that they belong to. */
+/* channel: requests are sent as far as the socket has room. Three descriptors are
+ * sent exactly once, with the first byte of the request to which they belong. */
 #include "sandbox/launch/channel.h"
 
 #include <setjmp.h>
@@ -18,9 +18,9 @@
 struct pair {
 	struct channel ours;
 	int theirs, null;
-	struct buffer got; /* bytes that the peer received */
-	unsigned passed;   /* descriptors that the peer received */
-	size_t passed_at;  /* the byte that they came with */
+	struct buffer got; /* all bytes that the peer received */
+	unsigned passed;   /* number of descriptors that the peer received */
+	size_t passed_at;  /* offset of the byte with which the descriptors came */
 };
 
 static int pair_setup(void **state)
@@ -151,7 +151,8 @@ static void test_a_large_one_goes_as_the_socket_takes_it(void **state)
 	assert_int_equal(first_frame(p).len + FRAME_HEADER, buffer_len(&p->got));
 }
 
-/* The descriptors must not be closed before they were sent. */
+/* As long as the socket has no room, the descriptors are not sent, so the supervisor
+ * must not close its copies. */
 static void test_without_room_nothing_has_passed(void **state)
 {
 	struct pair *p = *state;

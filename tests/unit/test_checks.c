@@ -1,4 +1,5 @@
-/* The runner of probes: a probe's answer, its end, and that nothing of it is left. */
+/* checks: runs the probes of `hutch doctor`.  A probe's answer is reported, a probe
+ * that hangs is killed, and no process or descriptor is left. */
 #include "sandbox/explain/checks.h"
 
 #include <setjmp.h>
@@ -57,7 +58,7 @@ static void test_the_answer_comes_as_it_was_given(void **state)
 	struct check c = try(say_ok);
 	assert_int_equal(c.status, CHECK_OK);
 	assert_string_equal(c.detail, "a test");
-	assert_string_equal(c.means, ""); /* nothing is lacking, so there is no remedy */
+	assert_string_equal(c.means, ""); /* no remedy, since nothing is missing */
 	assert_string_equal(c.remedy, "");
 	c = try(say_limited);
 	assert_int_equal(c.status, CHECK_LIMITED);
@@ -102,7 +103,7 @@ static void hang(struct trial *t)
 		(void)pause();
 }
 
-/* try() checks that the process is gone. */
+/* try() also checks that the probe's process has ended. */
 static void test_a_probe_that_hangs_is_ended(void **state)
 {
 	(void)state;
@@ -111,7 +112,7 @@ static void test_a_probe_that_hangs_is_ended(void **state)
 	assert_string_equal(c.detail, "the trial did not end within 1 s");
 }
 
-/* An answer that a probe gave before it died counts. */
+/* The answer that a probe gave counts, even if the probe dies after that. */
 static void say_and_die(struct trial *t)
 {
 	trial_found(t, CHECK_OK, "there");

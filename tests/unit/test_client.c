@@ -1,6 +1,6 @@
-/* The other end of a control socket may be late, of another version, or
- * broken.  Here it is the other end of a socketpair, whose answers are written
- * beforehand. */
+/* client: a server of a control socket may be late, of another version, or broken.
+ * Here the test plays the server, at the other end of a socketpair, with answers
+ * that are written beforehand. */
 #include "cli/common/client.h"
 
 #include <setjmp.h>
@@ -41,18 +41,18 @@ static void open_pair(struct pair *p, const char *answers)
 	*p = (struct pair){ .peer = ends[1] };
 	say(p, answers);
 	client_over(&p->client, ends[0], "box");
-	p->client.patience_ms = 0; /* an answer that is there already is found even so */
+	p->client.patience_ms = 0; /* 0: reads only what has arrived already */
 }
 
 static void close_pair(struct pair *p)
 {
 	client_done(&p->client);
-	client_done(&p->client); /* a second call does nothing */
+	client_done(&p->client); /* the second call must do nothing */
 	own_close(&p->peer);
 }
 
-/* Reads the next line that the client sent, and the descriptors beside its
- * first byte. */
+/* Reads the next line that the client sent; stores the descriptors that came with
+ * its first byte in ret_fds. */
 static void read_line(const struct pair *p, char *line, size_t size, int *ret_fds)
 {
 	_Alignas(struct cmsghdr) char control[256];
@@ -179,7 +179,7 @@ static void test_an_error_keeps_its_kind_words_and_exit_code(void **state)
 	}
 }
 
-/* Sent in place of the answer to hello, or after it. */
+/* Invalid lines, which the server sends instead of the answer to hello, or after it. */
 static const struct {
 	const char *line, *says;
 } broken[] = {
@@ -229,7 +229,8 @@ static void test_a_server_that_says_nothing_is_stuck(void **state)
 	close_pair(&p);
 }
 
-/* An answer that has arrived counts, however late it is read. */
+/* An answer that has arrived in time counts, even if the client reads it after the
+ * deadline. */
 static void test_an_answer_is_waited_for_until_it_is_due(void **state)
 {
 	static const struct {
@@ -293,7 +294,8 @@ static void test_a_server_that_closes_has_ended(void **state)
 	}
 }
 
-/* The server refused the request while the client was still writing. */
+/* The server refuses a request and closes, while the client is still writing the
+ * request: the client reports the server's message. */
 static void test_messages_before_the_end_are_told(void **state)
 {
 	struct pair p;

@@ -1,4 +1,4 @@
-/* When a sandbox ends because of time, and for which reason. */
+/* clocks: decides when a sandbox ends because of time, and with which reason. */
 #include "supervisor/clocks.h"
 
 #include <setjmp.h>
@@ -14,12 +14,12 @@
 #define STOP_MS 2000 /* as clocks.c has it */
 #define NEVER	(-NOW)
 
-/* A sandbox that is made at NOW; all times count from then on. */
+/* A sandbox that is made at NOW.  All times are in ms after that. */
 struct life {
 	int64_t timeout, ttl, idle;
-	int64_t taken; /* its time-out and ttl run from here */
-	int64_t ready; /* NEVER: it does not become ready */
-	int64_t used;  /* the last use; 0: none */
+	int64_t taken; /* when it is taken from a pool: its time-out and ttl start here */
+	int64_t ready; /* when it becomes ready; NEVER: it does not */
+	int64_t used;  /* end of the last use; 0: it was never used */
 	int64_t stop, grace;
 	int64_t due;
 	enum clocks_end end;
@@ -30,7 +30,8 @@ static const struct life lives[] = {
 	{ .ready = 1, .due = NEVER },
 	{ .ready = 59999, .due = NEVER },
 	{ .ready = NEVER, .due = CLOCKS_START_MS, .end = CLOCKS_START },
-	/* A time-out runs from the making, whether the sandbox is ready or not. */
+	/* A time-out counts from when the sandbox is made, whether it is ready or
+	 * not. */
 	{ .timeout = 50, .ready = 1, .due = 50, .end = CLOCKS_TIMEOUT },
 	{ .timeout = 50, .ready = NEVER, .due = 50, .end = CLOCKS_TIMEOUT },
 	{ .ttl = 50, .ready = 1, .due = 50, .end = CLOCKS_TTL },
@@ -38,17 +39,18 @@ static const struct life lives[] = {
 	{ .timeout = 51, .ttl = 50, .ready = 1, .due = 50, .end = CLOCKS_TTL },
 	{ .timeout = 50, .ttl = 50, .ready = 1, .due = 50, .end = CLOCKS_TIMEOUT },
 	{ .timeout = 90000, .ready = NEVER, .due = CLOCKS_START_MS, .end = CLOCKS_START },
-	/* A sandbox that waits to be handed out has its time from when it is
-	 * taken. */
+	/* For a sandbox that waits in a pool, the times count from when a client
+	 * takes it. */
 	{ .timeout = 50, .ready = 1, .taken = 700, .due = 750, .end = CLOCKS_TIMEOUT },
 	{ .ttl = 50, .ready = 1, .taken = 700, .due = 750, .end = CLOCKS_TTL },
 	{ .idle = 50, .ready = 1, .taken = 700, .due = 750, .end = CLOCKS_IDLE },
-	/* A sandbox is idle since it became ready, or since its last use. */
+	/* The idle time counts from when the sandbox became ready, or from its last
+	 * use. */
 	{ .idle = 50, .ready = 100, .due = 150, .end = CLOCKS_IDLE },
 	{ .idle = 50, .ready = 100, .used = 149, .due = 199, .end = CLOCKS_IDLE },
 	{ .idle = 50, .ttl = 60, .ready = 1, .used = 11, .due = 60, .end = CLOCKS_TTL },
-	/* After a stop the grace belongs to the processes inside, the rest to
-	 * the executor. */
+	/* After a stop the processes have the grace period, and the executor has
+	 * STOP_MS more. */
 	{ .ready = 1, .stop = 10, .due = 10 + STOP_MS, .end = CLOCKS_STOP },
 	{ .ready = 1,
 	  .stop = 10,

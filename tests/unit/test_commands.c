@@ -14,8 +14,8 @@
 #include "base/own.h"
 #include "tests/unit/rounds.h"
 
-/* Returns words with "|" between them, commands with "; "; " ?" behind them: the text
- * hides commands. */
+/* Returns the words with "|" between them and the commands with "; " between them; "
+ * ?" at the end says that the text may hide further commands. */
 static char *shown(const char *text)
 {
 	struct commands c;
@@ -243,8 +243,8 @@ static char *repeated(const char *text, size_t count)
 	return all;
 }
 
-/* Deep nesting, many commands, or text that doubles at each level: the reader stops soon,
- * and says so. */
+/* The reader gives up soon, and says so, on deep nesting, on many commands, and on
+ * text that doubles at each level. */
 static void test_too_many_commands_are_not_all_found(void **state)
 {
 	static const char *const parts[] = {
@@ -264,7 +264,8 @@ static void test_too_many_commands_are_not_all_found(void **state)
 	}
 }
 
-/* Each text runs `rm`, and bash finds it where a reader of words does not. */
+/* In some of these texts bash runs a command that is not among the words, or may do
+ * so; " ?" marks them. */
 static void test_a_text_that_hides_a_command_says_so(void **state)
 {
 	static const struct sample samples[] = {
@@ -376,7 +377,8 @@ static void test_options_are_those_that_the_programs_know(void **state)
 	check(samples, ARRAY_LEN(samples));
 }
 
-/* Dash runs rm for the first few, as bash does not. */
+/* In the first rows dash, which may be the host's sh, runs `rm`, but bash does not.
+ * So " ?" marks all forms that only bash knows. */
 static void test_text_for_sh_has_no_form_that_only_bash_knows(void **state)
 {
 	static const struct sample samples[] = {

@@ -21,7 +21,8 @@ static uint32_t answer(const struct build *b, const char *name, uint64_t arg0,
 #define NO_SUCH_CALL (SECCOMP_RET_ERRNO | ENOSYS)
 #define REFUSED	     (SECCOMP_RET_ERRNO | EPERM)
 
-/* Writes a profile of these blocks with the default ENOSYS; ' stands for ". */
+/* Writes a profile of these blocks with the default ENOSYS.  In `blocks`, ' stands
+ * for ". */
 static size_t put_text(char text[1024], const char *blocks)
 {
 	const int len = snprintf(text, 1024,
@@ -119,7 +120,8 @@ static void unknown_names_are_skipped_or_told(void **state)
 	free(b);
 }
 
-/* Each needs three instructions or more: 2,000 exceed BPF_MAXINSNS. */
+/* Each rule needs at least three instructions, so that 2,000 rules need more than
+ * BPF_MAXINSNS. */
 static void a_profile_may_be_too_long(void **state)
 {
 	const struct profile_host host = { .arch = ARCH_X86_64 };
@@ -156,8 +158,9 @@ static bool names(const struct profile *p, const char *name)
 	return false;
 }
 
-/* Each known call is allowed, EPERM or ENOSYS on purpose: a new libseccomp that
- * knows more calls fails here until a developer has decided about them. */
+/* For each known call the profile says on purpose: allowed, EPERM or ENOSYS.  A
+ * newer libseccomp knows more calls: then this test fails until a developer has
+ * decided about them. */
 static void every_known_call_is_in_the_default_profile(void **state)
 {
 	(void)state;

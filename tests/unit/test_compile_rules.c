@@ -1,6 +1,7 @@
-/* Compares programs with the promises of profiles, for every call's number and
- * for chosen and random arguments; the promise is computed in the simplest way,
- * and libseccomp gives a second opinion where it has one. */
+/* compile: compares filter programs with the answers that their profiles promise,
+ * for every call's number and for chosen and random arguments.  The test computes
+ * the promise in the simplest way, and libseccomp gives a second opinion where it
+ * has one. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -9,7 +10,8 @@
 #include "tests/unit/profile_build.h"
 #include "tests/unit/rounds.h"
 
-/* Compiles the same profile with libseccomp, without our floor. */
+/* Compiles the same profile with libseccomp, without the calls that hutch always
+ * refuses (the floor). */
 static size_t libseccomp_program(const struct build *b, struct sock_filter *insns)
 {
 	static const enum scmp_compare ops[] = {
@@ -115,7 +117,8 @@ static bool applies(const struct profile_rule *r, const struct seccomp_data *dat
 	return true;
 }
 
-/* Computes compile.h's promise in the simplest way.  `nrs`: the rules' numbers. */
+/* Computes the answer that compile.h promises, in the simplest way. `nrs` has the
+ * numbers of the rules' calls. */
 static uint32_t promised(const struct build *b, const int *nrs,
 			 const struct seccomp_data *data)
 {
@@ -176,7 +179,7 @@ static void compare(const struct build *b, const int *nrs, const struct opinion 
 			 (unsigned long long)data->args[2], ours, promise, second);
 }
 
-/* Random arguments for each call; the sanitized build takes several times as long. */
+/* Number of rounds with random arguments for each call. */
 #define ROUNDS ROUNDS_OF(200)
 
 static void agree(const struct build *b, uint64_t *seed, int rounds,

@@ -1,5 +1,5 @@
-/* Each case runs in a child, since privileges are given up for ever.  The same
- * list of attempts is tried before and after: all of them work before. */
+/* confine: each case runs in a child, since privileges are given up for ever.  The
+ * same attempts are made before and after: all of them work before. */
 #include "supervisor/confine.h"
 
 #include <setjmp.h>
@@ -25,19 +25,19 @@
 #include "supervisor/peer.h"
 #include "tests/unit/scene.h"
 
-/* A supervisor's surroundings: its own entry, another's, a child and a server
- * that can be killed, and one that it must not reach. */
+/* A supervisor's surroundings: its own registry entry and another one, a child and a
+ * server that it may kill, and a process that it must not reach. */
 struct place {
 	struct registry_entry mine, other;
 	pid_t child, stranger, server;
 	struct cgroup cgroup;
-	int listener; /* a unix socket at "door", or -1 */
+	int listener; /* listening unix socket at "door", or -1 */
 	bool has_landlock;
 	struct peer_self self;
 };
 
-/* Tells whether peers can be told from processes inside, and whether Landlock is
- * available. */
+/* Returns whether the supervisor can tell peers on the host from processes in its
+ * sandbox, and stores whether Landlock is available. */
 static bool can_tell(bool *ret_has_landlock, bool reads_memory)
 {
 	struct peer_self self;
@@ -267,7 +267,8 @@ static int execute(const struct place *p)
 	return -1;
 }
 
-/* The order matters: link_secret makes the file that remove_here removes. */
+/* The order matters: the attempt link_secret makes the file that remove_here
+ * removes. */
 static const struct attempt {
 	const char *what;
 	int (*make)(const struct place *p);
@@ -321,7 +322,7 @@ static void play_refused(void *arg)
 	struct place *p = arg;
 
 	try_all(p, false);
-	/* Makes the file for remove_here. */
+	/* The attempt remove_here needs this file. */
 	CHECK(symlink("secret", "link") == 0);
 	CHECK(ptrace(PTRACE_DETACH, p->child, NULL, NULL) == 0 || errno == ESRCH);
 	place_enter(p);
@@ -331,7 +332,7 @@ static void play_refused(void *arg)
 	(void)kill(p->child, SIGKILL);
 }
 
-/* The parent ends what the confined child cannot end. */
+/* The parent kills the processes that the confined child can no longer kill. */
 struct scene {
 	const char *folder;
 	bool has_landlock;
@@ -443,7 +444,8 @@ static void test_the_work_of_a_supervisor_goes_on_without_landlock(void **state)
 	check_kept(state);
 }
 
-/* When one more sandbox ends, the oldest kept record is removed. */
+/* A confined supervisor may still prune: when one more sandbox ends, the oldest kept
+ * record is removed. */
 static void play_pruned(void *arg)
 {
 	struct place *p = arg;
@@ -520,9 +522,9 @@ static void test_a_supervisor_reaches_its_own_cgroup_alone(void **state)
 	run(state, true, play_cgroup);
 }
 
-/* A limit that the sandbox was made without needs a controller of the folder
- * above, wherever that folder is.  Leaving a cgroup does nothing if the process
- * was never in it. */
+/* In a parent cgroup in which it did not live itself, the supervisor may only enable
+ * controllers, which a later limit may need. It may not write to cgroup.procs: it
+ * never has to move back there. */
 static void play_cgroup_of_others(void *arg)
 {
 	struct place *p = arg;
@@ -556,7 +558,8 @@ static void play_closed(void *arg)
 	CHECK(fcntl(low, F_GETFD) < 0 && fcntl(high, F_GETFD) < 0);
 	CHECK(fcntl(p->other.folder, F_GETFD) < 0);
 	CHECK(fcntl(p->mine.folder, F_GETFD) >= 0 && fcntl(p->mine.lock, F_GETFD) >= 0);
-	/* 0, 1, 2, the four of the entry, the one that counts, "." and "..". */
+	/* 0, 1, 2; four of the registry entry; the one with which scene_open_fds()
+	 * counts, and the names "." and "..". */
 	CHECK(scene_open_fds() == 3 + 4 + 1 + 2);
 	(void)kill(p->child, SIGKILL);
 }
@@ -585,7 +588,7 @@ static void play_privileges(void *arg)
 	place_leave(&p);
 }
 
-/* Runs as the owner of a user namespace, with all capabilities. */
+/* Runs in a user namespace of its own, in which the process has all capabilities. */
 static void test_a_confined_supervisor_has_no_capability(void **state)
 {
 	scene_inside(0, 0, play_privileges, *state);
@@ -610,7 +613,8 @@ static void listen_at_door(struct place *p)
 	      listen(p->listener, 4) == 0);
 }
 
-/* Forks a process that connects and stays until it is told to go. */
+/* Forks a process that connects to the socket "door" and stays until it is told to
+ * end. */
 static pid_t make_peer(bool is_inside)
 {
 	const struct sockaddr_un at = door();
@@ -666,7 +670,8 @@ static void play_inside(void *arg)
 	(void)kill(p->child, SIGKILL);
 }
 
-/* Inside a sandbox of hutch no process can make namespaces. */
+/* Returns whether this process can make namespaces.  It cannot inside a sandbox of
+ * hutch. */
 static bool can_make_namespaces(void)
 {
 	int status;
@@ -711,7 +716,8 @@ static void play_tells(void *arg)
 	CHECK(can_tell(&has_landlock, false));
 }
 
-/* A child of ours could have an id map that looks like ours. */
+/* In a user namespace that maps one id to itself, a child may have the same id map:
+ * then peers on the host and inside cannot be told apart. */
 static void play_cannot_tell(void *arg)
 {
 	bool has_landlock;

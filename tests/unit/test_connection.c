@@ -1,4 +1,5 @@
-/* Lines with descriptors beside them, from a peer that may be any process. */
+/* connection: reads lines, and the descriptors that come with them, from a peer that
+ * may be any process. */
 #include "supervisor/connection.h"
 
 #include <setjmp.h>
@@ -50,7 +51,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* Closes everything that a test may have left open. */
+/* Closes all descriptors that a test may have left open. */
 static int teardown(void **state)
 {
 	struct scene *s = *state;
@@ -65,7 +66,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* `count` descriptors come with the first of these bytes. */
+/* Sends the bytes, with `count` descriptors beside the first one. */
 static void say(const struct scene *s, const char *text, size_t len, unsigned count)
 {
 	union {
@@ -107,7 +108,7 @@ static void hear(struct scene *s)
 		assert_true(connection_read(&s->conn));
 }
 
-/* Takes the next line; closes its descriptors. */
+/* Takes the next line and compares it; closes the descriptors that came with it. */
 static struct connection_fds line(struct scene *s, const char *expected)
 {
 	struct connection_fds fds;
@@ -169,7 +170,8 @@ static void descriptors_come_with_their_line(void **state)
 	}
 }
 
-/* The kernel returns the bytes before them in the same read. */
+/* The kernel returns earlier bytes without descriptors in the same read as the bytes
+ * with them: those descriptors must not go to the earlier lines. */
 static void lines_before_do_not_get_them(void **state)
 {
 	struct scene *s = *state;
@@ -234,7 +236,8 @@ static void more_than_three_are_wrong(void **state)
 	}
 }
 
-/* Otherwise the connection would wait for the end of a line that it does not read. */
+/* If a line comes with too many descriptors, reading must go on; otherwise the
+ * connection would wait for the end of a line that it does not read. */
 static void many_in_one_line_do_not_stop_it(void **state)
 {
 	struct scene *s = *state;
@@ -350,7 +353,8 @@ static void a_kernel_without_descriptors_left_is_told_of(void **state)
 	say_text(s, "a\n", 3);
 	while (count < 4096 && (some[count] = dup(s->nothing)) >= 0)
 		count++;
-	if (count < 4096) /* otherwise this limit is too high to be reached */
+	/* Only if the limit was reached, so that no descriptor is free. */
+	if (count < 4096)
 		hear(s);
 	while (count > 0)
 		(void)close(some[--count]);

@@ -1,4 +1,5 @@
-/* How a copying process interprets its arguments, and how it ends. */
+/* copy: a copying process interprets its arguments, copies, and reports how it
+ * ended. */
 #include "executor/process/copy.h"
 
 #include <setjmp.h>
@@ -13,11 +14,12 @@
 #include "tests/unit/scene.h"
 
 struct ended {
-	int code; /* 128 and more: a signal */
+	int code; /* exit code; 128 and more: killed by a signal */
 	char said[1000];
 };
 
-/* Copies in the scene's folder, with `tar` as descriptor 0 or 1. */
+/* Runs the copying process in the scene's folder, with `tar` as its descriptor 0 or
+ * 1. */
 static struct ended copy(void **state, uint32_t flags, const char *path, const char *name)
 {
 	char *argv[] = { (char *)"copy", (char *)(uintptr_t)path, (char *)(uintptr_t)name,

@@ -1,4 +1,5 @@
-/* The destination of a copy, and the leftovers of a failed copy. */
+/* copy_dest: finds the destination of a copy, and removes the leftovers of a failed
+ * one. */
 #include "cli/copy_dest.h"
 
 #include <setjmp.h>
@@ -10,7 +11,8 @@
 
 #include "tests/unit/scene.h"
 
-/* Runs `play` in a child, since root changes its ids for good. */
+/* Runs `play` in a child, because as root the child changes its ids, which cannot be
+ * undone. */
 static void in_folder(void **state, void (*play)(void *))
 {
 	scene_child(play, *state);
@@ -49,7 +51,8 @@ static void play_new_name(void *arg)
 	CHECK(!l.wants_content && !strcmp(l.rename, "x") && count("to") == 1);
 	CHECK(fstatat(l.folder, ".", &st, 0) == 0 && (st.st_mode & 07777) == 0700);
 	put(l.folder, "x", "new");
-	CHECK(access("to/x", F_OK) < 0); /* not before the copy is complete */
+	/* The name appears only when the copy is complete. */
+	CHECK(access("to/x", F_OK) < 0);
 	CHECK(copy_dest_settle(&l, &e) == 0 && access("to/x", F_OK) == 0);
 	copy_dest_done(&l);
 	CHECK(count("to") == 1);
@@ -93,7 +96,7 @@ static void play_left(void *arg)
 	CHECK(mkdirat(l.folder, "x", 0755) == 0 && mkdirat(l.folder, "x/y", 0500) == 0);
 	copy_dest_done(&l);
 	CHECK(count(".") == 0);
-	copy_dest_done(&l); /* a second call does nothing */
+	copy_dest_done(&l); /* the second call must do nothing */
 }
 
 static void test_an_unfinished_copy_is_removed(void **state)

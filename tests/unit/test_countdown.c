@@ -1,5 +1,5 @@
-/* Each story lists events with their times, and tells by when a command has to
- * end.  The test reads no clock and never waits. */
+/* countdown: each row tells events of a command with their times, and when the
+ * command has to end.  The test reads no clock and never waits. */
 #include "sandbox/kernel/countdown.h"
 
 #include <setjmp.h>
@@ -18,15 +18,15 @@ struct step {
 	int64_t at; /* ms; 0: end of the story */
 	int signo;  /* 0: only time passes */
 	bool may_ask;
-	enum countdown_end end; /* at `at`, after the event */
-	int64_t due;		/* the next deadline; 0: none */
+	enum countdown_end end; /* result at this time, after the event */
+	int64_t due;		/* next deadline after the event; 0: none */
 };
 
 #define RUNS  COUNTDOWN_RUNS
 #define LATE  COUNTDOWN_TIMED_OUT
 #define GRACE COUNTDOWN_GRACE_OVER
 
-/* Each story begins at 1000. */
+/* Each row begins at the time 1000. */
 static const struct story {
 	const char *name;
 	uint64_t timeout_ms;

@@ -33,12 +33,13 @@ static const struct {
 	  "library/a", "me", "pass", NULL, NULL },
 	{ "{\"auths\":{\"docker.io\":{" ME "}}}", "docker.io", "library/a", "me", "pass",
 	  NULL, NULL },
-	/* Credentials of another registry are never taken. */
+	/* The credentials of one registry are never used for another. */
 	{ "{\"auths\":{\"docker.io.evil\":{" ME "},\"xdocker.io\":{" ME "}}}",
 	  "docker.io", "a", NULL, NULL, NULL, NULL },
 	{ "{\"auths\":{\"index.docker.io\":{" ME "}}}", "quay.io", "a", NULL, NULL, NULL,
 	  NULL },
-	/* The longest path wins, and counts only for repositories below it. */
+	/* The entry with the longest path counts, and only for repositories below
+	 * that path. */
 	{ "{\"auths\":{\"q/a\":{" YOU "},\"q\":{" ME "}}}", "q", "a/b", "you", "word",
 	  NULL, NULL },
 	{ "{\"auths\":{\"q\":{" ME "},\"q/a\":{" YOU "}}}", "q", "a", "you", "word", NULL,
@@ -245,7 +246,8 @@ static void test_a_helper_that_fails_is_said_so_without_what_it_printed(void **s
 		assert_non_null(strstr(e.text, failing[i].says));
 		assert_null(strstr(e.text, "secret"));
 		assert_null(strstr(e.remedy, "secret"));
-		/* A helper is asked only for its own registry. */
+		/* The helper belongs to registry q, so it is not asked for registry
+		 * r. */
 		assert_int_equal(credentials_find("r", "b", &c, &e), 0);
 	}
 }

@@ -1,5 +1,5 @@
-/* The time from which a supervisor's deadlines count: the time of the step that
- * sets them, and for a use the time of its end. */
+/* The supervisor's deadlines count from the time of the step that sets them, and the
+ * idle time-out from the end of the last use. */
 #include "supervisor/supervisor.h"
 
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 #include "supervisor/rpc.h"
 #include "tests/unit/control.h"
 
-#define LONG_AGO 1    /* ms; any real time of this machine is later */
+#define LONG_AGO 1    /* in ms; any real time of this machine is later */
 #define STOP_MS	 2000 /* as clocks.c has it */
 
 static struct control x;
@@ -34,12 +34,12 @@ static int teardown(void **state)
 
 /* --- idle ----------------------------------------------------------------------- */
 
-/* The sandbox of these rows has been in use since LONG_AGO, longer than its
+/* In these rows the sandbox has been in use since LONG_AGO, which is longer than its
  * idle time-out. */
 static const struct {
 	const char *what;
 	bool has_user, has_reader, has_job, has_visit;
-	enum clocks_end end; /* when the loop checks in the turn in which the use ended */
+	enum clocks_end end; /* result of a check in the turn in which the use ended */
 } uses[] = {
 	{ "nobody", false, false, false, false, CLOCKS_IDLE },
 	{ "a client that only looks", false, true, false, false, CLOCKS_IDLE },
@@ -98,7 +98,8 @@ static void test_the_grace_of_a_stop_begins_when_it_is_on_record(void **state)
 	own_close(&fd);
 }
 
-/* Handling the previous line may have taken long. */
+/* Each line counts from the time when it is handled, since handling the line before
+ * may have taken long. */
 static void test_each_line_has_a_time_of_its_own(void **state)
 {
 	static const char line[] =

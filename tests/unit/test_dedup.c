@@ -1,5 +1,5 @@
-/* An action is done once: which answers are kept, for how long, and which
- * requests are refused. */
+/* dedup: an action is done only once, although a client may ask for it again: the
+ * answer is kept for a while. */
 #include "actions/dedup.h"
 
 #include <setjmp.h>
@@ -96,7 +96,8 @@ static void test_an_old_one_is_never_done_again(void **state)
 	assert_int_equal(look(*state, asked(1, "", "b"), "x", &kept), ANSWER_NEW);
 }
 
-/* A client that restarts its count has later times. */
+/* After a restart of its count, a client's requests have small ids but a later time,
+ * so they are new. */
 static void test_later_times_are_new(void **state)
 {
 	const char *kept = NULL;
@@ -110,7 +111,7 @@ static void test_later_times_are_new(void **state)
 	play(*state, 1, 100, "2026-01-01T00:00:01", "ok");
 }
 
-/* The hour after summer time comes twice, but ids go on. */
+/* When summer time ends an hour comes twice, but the ids go on rising. */
 static void test_a_clock_may_go_back(void **state)
 {
 	play(*state, 1, 100, "2026-10-25T02:59:00", "ok");
@@ -133,7 +134,7 @@ static void test_bytes_are_bounded_too(void **state)
 	assert_int_equal(look(*state, asked(5, "", ""), "x", &kept), ANSWER_TOO_OLD);
 }
 
-/* An action that is running is remembered, however many come after it. */
+/* An action that still runs is remembered, however many other actions follow. */
 static void test_an_action_that_runs_long_is_remembered(void **state)
 {
 	const char *kept = NULL;
@@ -145,7 +146,7 @@ static void test_an_action_that_runs_long_is_remembered(void **state)
 	assert_int_not_equal(look(*state, asked(1, "", ""), "x", &kept), ANSWER_NEW);
 }
 
-/* In whatever order the requests came, the largest forgotten id counts. */
+/* The largest id of all forgotten requests counts, in whatever order they came. */
 static void test_the_largest_that_was_let_go_of_counts(void **state)
 {
 	const char *kept = NULL;
@@ -207,8 +208,8 @@ static void test_a_client_that_has_gone_leaves_a_place(void **state)
 		dedup_forget(*state, name);
 		keep(*state, under_way, "too late\n");
 	}
-	/* Other clients' answers stay, and the forgotten one was subtracted
-	 * correctly. */
+	/* The answers of other clients are still kept, and the memory of the
+	 * forgotten answer no longer counts. */
 	assert_int_equal(look(*state, asked(1, "", "a"), "x", &kept), ANSWER_NEW);
 	keep(*state, asked(1, "", "a"), "answer\n");
 	dedup_forget(*state, "b");

@@ -1,4 +1,5 @@
-/* Ordinary folders play cgroup folders, as far as names, files and attributes go. */
+/* delegate: finds out whether a cgroup is delegated.  Ordinary folders play cgroups,
+ * as far as names, files and attributes go. */
 #include "sandbox/cgroup/delegate.h"
 
 #include <setjmp.h>
@@ -21,7 +22,7 @@
 
 static const struct {
 	const char *path; /* below the root */
-	const char *marked; /* the folder with the mark, or NULL */
+	const char *marked; /* the folder that has the attribute user.delegate, or NULL */
 	bool is_ours;
 	const char *mark; /* NULL: "1" */
 } places[] = {
@@ -32,8 +33,8 @@ static const struct {
 	{ "u.service", "u.service", true, NULL },
 	{ "u.service/leaf", NULL, false, NULL },
 	{ "u.service/leaf", "u.service", true, NULL },
-	/* Cgroups that were delegated to the user manager are not delegated to
-	 * hutch. */
+	/* A cgroup that was delegated to the user's systemd manager is not delegated
+	 * to hutch. */
 	{ "u.service/x.scope", "u.service", false, NULL },
 	{ "u.service/x.scope/y", "u.service", false, NULL },
 	{ "u.service/x.scope/y", "u.service/x.scope", true, NULL },
@@ -70,7 +71,7 @@ static void test_the_unit_of_a_cgroup_is_found_by_its_mark(void **state)
 				text_format("%s/%s", root, places[i].marked);
 			const char *mark = places[i].mark ? places[i].mark : "1";
 			if (setxattr(unit, "user.delegate", mark, strlen(mark), 0) < 0)
-				skip(); /* this host has no user.* attributes in /tmp */
+				skip(); /* /tmp has no user.* attributes here */
 		}
 		if (delegate_is_marked(full, root) != places[i].is_ours)
 			fail_msg("%s, marked: %s", places[i].path,

@@ -1,4 +1,5 @@
-/* A child runs under the filter; the test serves the filter's listener. */
+/* denials: a child runs under the filter, and the test serves the filter's listener,
+ * which reports refused calls. */
 #include "sandbox/monitor/denials.h"
 
 #include <errno.h>
@@ -68,7 +69,8 @@ static void test_denials_are_reported_and_nothing_else_is_changed(void **state)
 	expect_telling(&p);
 }
 
-/* Combines two filters' answers: the kernel takes the stricter (seccomp(2)). */
+/* Returns the result of two filters' answers: the kernel takes the stricter one
+ * (seccomp(2)). */
 static uint32_t both(uint32_t top, uint32_t below)
 {
 	const int32_t a = (int32_t)(top & SECCOMP_RET_ACTION_FULL);
@@ -96,15 +98,16 @@ static void test_a_call_that_pretends_hides_no_refusal_from_the_listener(void **
 
 		const uint32_t was = bpf_run(pretend.insns, pretend.count, &data);
 
-		/* Without a listener the answer is the same; with one the lower
-		 * filter reports. */
+		/* Without a listener the two filters give the same result as the
+		 * plain filter alone.  With a listener, the upper filter allows each
+		 * call that the lower one reports. */
 		assert_int_equal(both(is, low), both(was, low));
 		assert_true(!seccomp_is_told(low) || is == SECCOMP_RET_ALLOW);
 	}
 	seccomp_done(&above);
 }
 
-/* Each kind of refusal has a row. */
+/* Each kind of call that the filter refuses has a row in the table of denials. */
 static void test_there_is_a_row_for_each_kind(void **state)
 {
 	struct syscall_kind kinds[4 * DENIALS_MAX];
@@ -154,7 +157,8 @@ static void test_tokens_come_back_with_time_and_no_faster(void **state)
 	assert_int_equal(r.tokens, 0);
 	denials_refill(&r, 1002);
 	assert_int_equal(r.tokens, 1);
-	for (int64_t ms = 1003; ms <= 1500; ms++) /* small steps add up exactly */
+	/* Many small steps add up to the same as one large step. */
+	for (int64_t ms = 1003; ms <= 1500; ms++)
 		denials_refill(&r, ms);
 	assert_int_equal(r.tokens, DENIALS_PER_S / 2);
 	denials_refill(&r, 1000000);
@@ -196,7 +200,7 @@ static void test_without_a_token_nobody_looks_until_some_are_due(void **state)
 struct world {
 	struct denials denials;
 	struct seccomp_program filter;
-	pid_t pid, session; /* the process whose calls are reported */
+	pid_t pid, session; /* the child whose calls are reported */
 	int64_t now;
 };
 
@@ -329,7 +333,7 @@ static void test_a_storm_waits_for_tokens_and_each_call_is_counted_once(void **s
 	(void)state;
 	begin(&w, storm);
 	assert_int_equal(serve(&w), 0);
-	/* After one more pause the listener reports that the child has gone. */
+	/* The listener reports the child's end after one more pause. */
 	assert_int_equal(w.now, BEGUN_MS +
 					1000 * (STORM - DENIALS_BURST) / DENIALS_PER_S +
 					DENIALS_PAUSE_MS);
@@ -355,7 +359,8 @@ static void test_nobody_is_let_through_when_nobody_listens(void **state)
 	assert_int_equal(WEXITSTATUS(status), 9);
 }
 
-/* A call that the kernel has counted, and whose caller is gone, is not waited for. */
+/* The kernel has reported a call and its caller is then killed: the supervisor does
+ * not wait for an answer that cannot be sent. */
 static void test_a_caller_that_is_killed_holds_nobody(void **state)
 {
 	struct world w;

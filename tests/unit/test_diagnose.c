@@ -1,4 +1,4 @@
-/* Each cause is produced for real, in a child. */
+/* diagnose: each cause of a failed start is produced for real, in a child. */
 #include "sandbox/kernel/diagnose.h"
 
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* diff: the same output as Python's difflib, in rows that difflib printed;
+/* diff: has the same output as Python's difflib.  difflib printed the rows here;
  * tests/run/edit.bats compares thousands more. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@ static struct bytes bytes_of_text(const char *text)
 	return (struct bytes){ (const uint8_t *)text, strlen(text) };
 }
 
-/* Returns the diff as a string; the caller frees it. */
+/* Returns the diff as a string, which the caller frees. */
 static char *diff_of(const char *old, const char *new, size_t max, uint32_t steps)
 {
 	struct buffer out;
@@ -54,10 +54,12 @@ static void test_differences_are_told_as_difflib_does(void **state)
 		{ "a\nb\nc", "a\nB\nc", HEAD "@@ -2 +2 @@\n-b\n+B" },
 		{ "a\n", "a", HEAD "@@ -2 +1,0 @@\n-" },
 		{ "a", "a  \n", HEAD "@@ -1 +1,2 @@\n-a\n+a\n+" },
-		/* The match is the longest run, "a\nb", and not the first "a". */
+		/* The longest equal run, "a\nb", is matched, and not the first equal
+		 * "a". */
 		{ "a\nb", "c\na\nc\na\nb", HEAD "@@ -0,0 +1,3 @@\n+c\n+a\n+c" },
 		{ "x\xc2\xa0\xe3\x80\x80\t", "y\x85\r",
-		  HEAD "@@ -1 +1 @@\n-x\n+y\x85" }, /* 0x85 alone is no character */
+		  /* The byte 0x85 alone is no character, and so no line end. */
+		  HEAD "@@ -1 +1 @@\n-x\n+y\x85" },
 	};
 
 	(void)state;
@@ -75,7 +77,7 @@ static void test_a_frequent_line_begins_no_run_in_a_long_text(void **state)
 		(void)strcat(new, i % 2 ? "\n" : "x\n"); /* 200 lines with the last one */
 	AUTO_FREE char *got = diff_of("y\nx\nz", new, DIFF_MAX, DIFF_STEPS);
 	assert_non_null(strstr(got, "@@ -1,3 +1,200 @@\n-y\n-x\n-z\n+x"));
-	/* In a text of 199 lines it does. */
+	/* In a text of 199 lines a frequent line may begin a run. */
 	AUTO_FREE char *other = diff_of("y\nx\nz", new + 2, DIFF_MAX, DIFF_STEPS);
 	assert_non_null(strstr(other, "@@ -1 +1 @@\n-y\n+\n@@ -3 +3,197 @@\n-z\n+\n"));
 }
@@ -154,7 +156,8 @@ static void test_white_space_is_what_python_says(void **state)
 		{ "\xc2\x85\xc2\xa0x\xc2\xa0", 4, 5 },
 		{ "\xe1\x9a\x80\xe2\x80\x80\xe2\x80\x8ax", 9, 10 },
 		{ "\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xaf\xe2\x81\x9f\xe3\x80\x80", 15, 0 },
-		{ "\xe2\x80\x8bx\xe2\x80\x8b", 0, 7 }, /* zero width space: no blank */
+		/* The zero width space does not count as a blank. */
+		{ "\xe2\x80\x8bx\xe2\x80\x8b", 0, 7 },
 		{ "\xa0x\xa0", 0, 3 }, { "x\x1b", 0, 2 }, { "\x80\x80\x80\x80 ", 0, 4 },
 	};
 

@@ -1,4 +1,5 @@
-/* The dispatcher: how much memory of the host a malicious executor can use up. */
+/* dispatcher: even a malicious executor cannot use more than a bounded amount of the
+ * host's memory. */
 #include "actions/dispatcher.h"
 
 #include <errno.h>
@@ -74,7 +75,8 @@ __attribute__((format(printf, 2, 3))) static void ask(struct office *o, const ch
 	(void)dispatcher_start(&o->dispatcher);
 }
 
-/* Takes the next request from the wire; returns its type, or 0. */
+/* Takes the next request that the dispatcher sent to the executor.  Returns its
+ * type, or 0 if there is none. */
 static uint16_t requested(struct office *o, uint32_t *ret_id)
 {
 	struct frame f;
@@ -207,7 +209,7 @@ static void test_several_commands_are_refused_and_start_no_shell(void **state)
 	assert_int_equal(requested(o, &id), MSG_OPEN);
 }
 
-/* Every action, refused or not, is answered after those before it. */
+/* Actions are answered in the order in which they came, also those that are refused. */
 static void test_a_refusal_waits_for_its_turn(void **state)
 {
 	struct office *o = *state;
@@ -409,7 +411,7 @@ static void test_a_cancel_reaches_what_runs_and_what_waits(void **state)
 #define FILE_MS 60000
 #define OPEN_MS 60000
 
-/* Moves the time to `ms` after the beginning. */
+/* Sets the dispatcher's time to `ms` after the beginning. */
 static void go_to(struct office *o, int64_t ms)
 {
 	o->dispatcher.now_us = (NOW + ms) * 1000;
@@ -455,7 +457,7 @@ static void test_each_action_has_its_time(void **state)
 {
 	static const struct {
 		const char *asked;
-		bool is_open; /* the session of the action */
+		bool is_open; /* whether the action's session is open */
 		int64_t due;
 	} rows[] = {
 		{ RUN("0.5"), true, 500 + DISPATCHER_GRACE_MS },
@@ -488,7 +490,7 @@ static void test_each_action_has_its_time(void **state)
 	}
 }
 
-/* The ledger takes five seconds. */
+/* Writing the record to the ledger takes five seconds here. */
 static void take_long(void *who)
 {
 	struct office *o = who;
@@ -519,7 +521,8 @@ static void test_a_time_out_counts_from_behind_the_record(void **state)
 	expect_due(o, 10000 + FILE_MS);
 }
 
-/* The earliest deadline counts, of the actions that were sent to the executor. */
+/* Among the actions that were sent to the executor, the one with the earliest deadline
+ * decides how long the loop waits. */
 static void test_the_first_of_each_session_is_waited_for(void **state)
 {
 	struct office *o = *state;
@@ -535,8 +538,8 @@ static void test_the_first_of_each_session_is_waited_for(void **state)
 	expect_due(o, 10 + 7000 + DISPATCHER_GRACE_MS);
 }
 
-/* After a cancel an action has one grace period, and no more time than it had
- * before. */
+/* A cancelled action may take one grace period more, and never longer than without
+ * the cancel. */
 static void test_a_cancelled_action_is_waited_for_no_longer_than_a_grace(void **state)
 {
 	static const struct {
@@ -547,7 +550,7 @@ static void test_a_cancelled_action_is_waited_for_no_longer_than_a_grace(void **
 		{ RUN("100"), { 50, 60 }, 50 + DISPATCHER_GRACE_MS },
 		{ RUN("1"), { 9000, 9001 }, 1000 + DISPATCHER_GRACE_MS },
 		{ LIST("100"), { 50, 9000 }, 50 + DISPATCHER_GRACE_MS },
-		/* The file's own deadline is nearer. */
+		/* a file request has a shorter time-out of its own */
 		{ ASK("read", "\"path\":\"/f\"", ""), { 50, 60 }, FILE_MS },
 	};
 
@@ -596,7 +599,8 @@ static void test_nothing_is_due_of_one_that_is_not_listened_to(void **state)
 	}
 }
 
-/* The inside can stop a shell that is being started, and git waits for that shell. */
+/* git waits for its session's shell, whose start processes inside may stop: then the
+ * git action times out. */
 static void test_git_is_late_while_its_shell_is_not_there(void **state)
 {
 	struct office *o = *state;
@@ -616,12 +620,13 @@ static void test_git_is_late_while_its_shell_is_not_there(void **state)
 	assert_true(o->client.outstanding == 0 && dispatcher_due(&o->dispatcher) == 0);
 	expect(o, "ERROR: /p: it was not done within 5 seconds.");
 	assert_int_equal(message_put_started(&o->frames, id, 9, &e), 0);
-	assert_int_equal(answer(o, &e), 0); /* the shell is there for the next request */
+	/* The shell has started, so the next request can use it. */
+	assert_int_equal(answer(o, &e), 0);
 	ask(o, "{\"action\":\"git_changes\",\"timeout\":5,\"args\":{\"path\":\"/p\"}}");
 	assert_int_equal(requested(o, &id), MSG_ERRAND);
 }
 
-/* The time spent waiting for a shell counts for the action. */
+/* The time that an action waited for a shell is subtracted from its time-out. */
 static void test_git_has_what_is_left_of_its_time(void **state)
 {
 	static const struct { int64_t waited; uint64_t left; } rows[] = {
@@ -650,7 +655,8 @@ static void test_git_has_what_is_left_of_its_time(void **state)
 	}
 }
 
-/* Pid 1 starts no process once it has been told to stop. */
+/* The executor starts no shell once it was told to stop: such a failure is reported
+ * as the sandbox's end, not as a missing shell. */
 static void test_no_shell_is_told_from_a_sandbox_that_stops(void **state)
 {
 	static const struct { uint32_t sys; const char *error; } cases[] = {
@@ -714,8 +720,8 @@ static void put_frame(struct office *o, uint16_t type, uint32_t id)
 	}
 }
 
-/* Tells which frames may come about a command, a file, a session that is
- * opening or open, and about no request. */
+/* Tells which frames are permitted about a command, a file, a session that is
+ * opening or open, and an unknown request. */
 static void test_a_frame_at_the_wrong_time_breaks_the_protocol(void **state)
 {
 	static const struct { uint16_t type; unsigned fits; } frames[] = {
@@ -823,7 +829,7 @@ static void test_an_edit_has_a_text_and_the_rest_is_its_diff(void **state)
 	answer_edited(o, id, 10, 0);
 	expect(o, "\"content\":\"xxxxxxxxxx\",\"extras\":{\"path\":\"/f\","
 		  "\"impl_source\":\"oh_aci\"}");
-	/* Claims more text than came. */
+	/* The answer claims to have more text than came. */
 	ask(o, "{\"action\":\"edit\",\"args\":{\"path\":\"/f\"}}");
 	assert_int_equal(requested(o, &id), MSG_EDIT);
 	answer_edited(o, id, 11, -1);
@@ -880,10 +886,11 @@ static void test_a_stream_is_held_while_its_client_does_not_read(void **state)
 	assert_int_equal(requested(o, &other), 0);
 	put_output(o, id, DISPATCHER_STREAM_HIGH / 2);
 	assert_true(requested_hold(o, id));
-	put_output(o, id, ACTION_CHUNK); /* this one was already sent */
+	/* Another piece that was on its way when the hold was sent. */
+	put_output(o, id, ACTION_CHUNK);
 	assert_int_equal(requested(o, &other), 0);
-	/* Half of the room is not enough to resume, so that the dispatcher does not
-	 * toggle all the time. */
+	/* The stream resumes only when more than half of the room is free, so that
+	 * it does not toggle all the time. */
 	buffer_consume(&o->out, buffer_len(&o->out) - DISPATCHER_STREAM_HIGH / 2 - 1);
 	(void)dispatcher_start(&o->dispatcher);
 	assert_int_equal(requested(o, &other), 0);
@@ -951,7 +958,7 @@ static void test_a_session_for_one_action_is_opened_and_ended(void **state)
 	expect(o, "\"cause\":1");
 	assert_int_equal(requested(o, &id), MSG_END);
 	assert_int_equal(id, session);
-	/* Cancelled while its shell was starting. */
+	/* The action was cancelled while its session's shell was starting. */
 	ask(o, "{\"action\":\"cancel\",\"args\":{\"id\":2}}");
 	expect(o, "\"observation\":\"null\"");
 	expect(o, "HUTCH$CANCELLED");
@@ -998,7 +1005,7 @@ static void test_a_session_for_one_action_that_could_not_start_is_not_ended(void
 	expect(o, "HUTCH$NO_SHELL");
 	assert_int_equal(requested(o, &id), 0);
 	assert_int_equal(o->dispatcher.queue.session_count, 1);
-	/* A request can be answered only once. */
+	/* A second answer to one request breaks the protocol. */
 	assert_int_equal(message_put_failed(&o->frames, session, &f, &e), 0);
 	assert_int_equal(answer(o, &e), -1);
 }
@@ -1034,7 +1041,7 @@ static void answer_returned(struct office *o, uint32_t id, const struct returned
 	assert_int_equal(answer(o, &e), 0);
 }
 
-/* An error is a plain sentence that names the file. */
+/* An error is one plain sentence with the name of the file. */
 static void test_the_outcome_of_an_errand_is_said(void **state)
 {
 	static const struct {
@@ -1106,7 +1113,8 @@ static void test_a_stat_is_told_in_numbers(void **state)
 	       "\"mtime\":-0.999999995,\"target\":\"\\\"\\n\"},");
 }
 
-/* A cancel goes to the errand that is running, whose answer is still awaited. */
+/* A cancel is sent to the executor for the errand that is running; its answer still
+ * comes. */
 static void test_an_errand_can_be_cancelled(void **state)
 {
 	struct office *o = *state;

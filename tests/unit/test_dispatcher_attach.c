@@ -1,4 +1,5 @@
-/* dispatcher_attach: a dispatcher gets all that a launch has for actions. */
+/* dispatcher_attach: a dispatcher gets all settings of a launch that concern
+ * actions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -104,7 +105,8 @@ static void test_a_cgroup_limits_memory_and_counts_kills(void **state)
 	assert_int_equal(s.dispatcher.memory_limit, 64u << 20);
 }
 
-/* The audit log outlives the dispatcher, whose secrets it borrows. */
+/* The audit log is used longer than the dispatcher, whose list of secrets it refers
+ * to; after that it has its own list. */
 static void test_the_audit_log_has_the_secrets_until_the_end(void **state)
 {
 	struct err e;

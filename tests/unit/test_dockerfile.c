@@ -13,8 +13,9 @@
 #include "base/err.h"
 #include "base/own.h"
 
-/* The instructions after "FROM x\n", as "KIND[!]|--flag|word|word|<name:text>",
- * with '!' for an array; or an error. */
+/* A Dockerfile after its line "FROM x"; its instructions as text:
+ * "KIND|--flag|word|<name:here-document>", with KIND! for the JSON form; or the
+ * error. */
 struct sample {
 	const char *text;
 	const char *is;

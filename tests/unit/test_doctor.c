@@ -1,4 +1,4 @@
-/* The two forms of a diagnosis. */
+/* doctor: prints a diagnosis as text and as JSON. */
 #include "cli/doctor.h"
 
 #include <setjmp.h>

@@ -29,7 +29,7 @@
 
 static const struct {
 	const char *text, *media_type;
-	int kind; /* of the document, or -1 */
+	int kind; /* kind of the document; -1: it is refused */
 	const char *says;
 } kinds[] = {
 	{ MANIFEST(CONFIG ",\"layers\":[]"), NULL, DOCUMENT_MANIFEST, NULL },
@@ -195,7 +195,7 @@ static const struct {
 	  "windows/amd64" },
 	{ ALL, "linux/s390x", NULL, "no image for linux/s390x" },
 	{ INDEX(""), "linux/amd64", NULL, "but: none" },
-	/* As umoci and skopeo write it. */
+	/* umoci and skopeo write indexes without a platform. */
 	{ INDEX(OF(OCI "manifest.v1+json", HEX_B)), "linux/amd64", HEX_B, NULL },
 	{ INDEX(OF(OCI "manifest.v1+json", HEX_B) "," ENTRY(HEX_A, "linux", "amd64", "")),
 	  "linux/amd64", HEX_A, NULL },

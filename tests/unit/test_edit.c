@@ -1,4 +1,4 @@
-/* edit: what is found, changed and shown in a text, as rows. */
+/* edit: finds, replaces and shows parts of a text; each row is one case. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,7 +38,8 @@ static void test_a_file_is_seen_with_newlines_only(void **state)
 		{ "a\rb\r", "a\nb\n", "\r", 0 },
 		{ "\xef\xbb\xbf" "a\n", "a\n", "\n", 3 },
 		{ "\xef\xbb\xbf\r\n", "\n", "\r\n", 3 },
-		{ "a\r\nb\n", "a\nb\n", "\n", 0 }, /* as many of each: \n wins */
+		/* As many \r\n as \n: the file counts as one with \n. */
+		{ "a\r\nb\n", "a\nb\n", "\n", 0 },
 		{ "a\r\nb\nc\r\n", "a\nb\nc\n", "\r\n", 0 },
 		{ "a\r\r\n\n\r", "a\n\n\n\n", "\r", 0 },
 		{ "\xef\xbb", NULL, NULL, 0 },
@@ -177,7 +178,7 @@ static void test_the_rest_of_a_text_stays_byte_for_byte(void **state)
 		{ "\xef\xbb\xbf\r\nx\r\n", 0, 1, "\n", "\xef\xbb\xbf\r\nx\r\n" },
 		/* In a file with \n, a \r\n in the request is written as it is. */
 		{ "a\nb\n", 0, 1, "x\r\ny", "x\r\ny\nb\n" },
-		/* Two line ends that meet stay two. */
+		/* If a removed text leaves two line ends side by side, both stay. */
 		{ "a\rb\nc\n", 2, 3, "", "a\r\n\nc\n" },
 		{ "a\n\n\rb", 4, 5, "\nx", "a\n\n\r\n\nx" },
 	};
@@ -251,7 +252,8 @@ static void test_lines_are_shown_with_their_numbers(void **state)
 	}
 }
 
-/* The reference shows 32,322 characters for a file whose name has 26. */
+/* Has the same length as OpenHands' first line for a file whose name has 26
+ * characters. */
 #define HEAD "Here's the result of running `cat -n` on 12345678901234567890123456:\n"
 
 static void test_long_views_are_cut_before_they_are_numbered(void **state)

@@ -1,5 +1,6 @@
-/* editor: the answers of a real executor about real files, in a folder of the
- * test.  Texts are rows here and, as recorded from the reference, in tests/run. */
+/* editor: the answers of a real executor about real files in a folder of the test.
+ * Here the texts are rows; tests/run compares them with texts recorded from
+ * OpenHands. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,8 +22,8 @@
 #include "tests/unit/actor.h"
 #include "tests/unit/at_home.h"
 
-/* Sends a request about a file below the home, unless its path is absolute.
- * The answer has text and diff apart. */
+/* Sends a request about a file below the home folder, or with an absolute path.  The
+ * answer has the text and the diff apart. */
 static struct act ask(struct edit_request r)
 {
 	AUTO_FREE char *path = *r.path == '/' ? text_copy(r.path)
@@ -241,7 +242,8 @@ static void test_a_path_that_is_not_absolute_gets_a_hint(void **state)
 			    "absolute path, starting with `/`. Maybe you meant ~/f?");
 }
 
-/* The editor waits for none of these, and names what each is. */
+/* The editor refuses each of these without waiting, and the error tells what the
+ * file is. */
 static void test_a_file_that_is_no_text_is_refused(void **state)
 {
 	static const struct {
@@ -327,7 +329,7 @@ static void test_every_encoding_is_kept(void **state)
 		const char *says;
 	} rows[] = {
 #define RAW(text) text, sizeof(text) - 1
-		/* Western; also bytes that windows-1252 does not define. */
+		/* Western text, with bytes that windows-1252 does not define. */
 		{ RAW("caf\xe9 \x81\r\nend"), SEEN("caf\xc3\xa9 \xc2\x81"), "caf\xc3\xa9",
 		  "\xe2\x82\xac\n", RAW("\x80\r\n \x81\r\nend"), NULL },
 		{ RAW("caf\xe9\nend"), SEEN("caf\xc3\xa9"), "f\xc3\xa9", "",
@@ -339,14 +341,15 @@ static void test_every_encoding_is_kept(void **state)
 		{ RAW("\xc6\xc1\xca\xcc\nend"), SEEN("\xd1\x84\xd0\xb0\xd0\xb9\xd0\xbb"),
 		  "\xd1\x84", "\xd0\x96", RAW("\xf6\xc1\xca\xcc\nend"),
 		  REPLACED("\xd0\x96\xd0\xb0\xd0\xb9\xd0\xbb") },
-		/* UTF-16: the byte order mark, line ends and a surrogate pair. */
+		/* UTF-16: its byte order mark and line ends stay, and an inserted
+		 * character is written as a surrogate pair. */
 		{ RAW("\xff\xfe"
 		      "a\0\r\0\n\0e\0n\0d\0"),
 		  SEEN("a"), "a", "\xf0\x9f\x98\x80\nb",
 		  RAW("\xff\xfe\x3d\xd8\x00\xde\r\0\n\0b\0\r\0\n\0e\0n\0d\0"), NULL },
 		{ RAW("\xfe\xff\0a\0\n\0e\0n\0d"), SEEN("a"), "a", "\xc3\xa9",
 		  RAW("\xfe\xff\0\xe9\0\n\0e\0n\0d"), REPLACED("\xc3\xa9") },
-		/* A character that the file's encoding lacks. */
+		/* The inserted text has a character that the file's encoding lacks. */
 		{ RAW("caf\xe9\nend"), SEEN("caf\xc3\xa9"), "caf", "\xe9\xbe\x8d",
 		  RAW("caf\xe9\nend"),
 		  "ERROR:\nRan into U+9F8D, which windows-1252, the "
@@ -372,8 +375,8 @@ static void test_every_encoding_is_kept(void **state)
 	}
 }
 
-/* The edit replaces the file's last Russian letter; the file was not UTF-8 in
- * between. */
+/* The edit replaces the file's last Russian letter, after which the encoding could
+ * not be guessed any more; the editor remembers it. */
 static void test_an_encoding_is_remembered_between_edits(void **state)
 {
 	(void)state;
@@ -384,14 +387,14 @@ static void test_an_encoding_is_remembered_between_edits(void **state)
 	check_file("f", "// x\n\xf9\n");
 	says(request("view", "f"),
 	     SHOWN "~/f:\n     1\t// x\n     2\t\xd1\x89\n     3\t\n");
-	put_text("f", "\xc3\xa9\n"); /* another program made it UTF-8 */
+	put_text("f", "\xc3\xa9\n"); /* another program has rewritten the file as UTF-8 */
 	says(request("view", "f"), SHOWN "~/f:\n     1\t\xc3\xa9\n     2\t\n");
 	begins(request("undo_edit", "f"), "Last edit to ~/f undone");
 	check_file("f", "// x\n");
 }
 
-/* The byte of this letter is also one by which files that are no text are
- * recognised. */
+/* The encoding's byte for this letter is also one of the bytes by which a binary
+ * file is recognised; the file must stay editable. */
 static void test_an_edit_does_not_lock_itself_out(void **state)
 {
 	(void)state;
@@ -475,7 +478,7 @@ static void test_a_text_that_grows_too_large_is_not_written(void **state)
 	free(much);
 }
 
-/* Beyond the number that is kept, the oldest steps are gone. */
+/* Only a certain number of edits is kept; older ones cannot be undone any more. */
 static void test_a_hundred_edits_can_be_undone(void **state)
 {
 	char old[16], new[16];
@@ -504,7 +507,7 @@ static void test_an_undo_that_fails_can_be_repeated(void **state)
 	says(request("undo_edit", "f"),
 	     "ERROR:\nRan into [Errno 13] Permission denied: '~/f' while "
 	     "trying to write to ~/f");
-	/* Errors in the request come first. */
+	/* Errors in the request are reported before errors of the file. */
 	says(replacing("f", "none", "x"),
 	     "ERROR:\nNo replacement was performed, old_str `none` did not appear verbatim in ~/f.");
 	says(replacing("f", "two", "x"),
@@ -569,7 +572,8 @@ static void test_a_diff_of_any_size_is_bounded(void **state)
 	put("f", much, 9 << 20);
 	struct edit_request r = replacing("f", "", "y");
 	r.old_str = (struct bytes){ (uint8_t *)much, 7 << 20 };
-	struct act x = ask(r); /* the text occurs twice: overlapping places count once */
+	/* The text occurs twice, but the places overlap and so count as one. */
+	struct act x = ask(r);
 	assert_non_null(strstr(x.content, "has been edited"));
 	assert_true(x.len - x.edited.text_len <= DIFF_MAX);
 	assert_non_null(strstr(x.content + x.len - 100, DIFF_NOTICE));
@@ -611,7 +615,8 @@ static void test_a_folder_is_shown_two_levels_deep(void **state)
 	     "~/empty, excluding hidden items:\n~/empty/");
 }
 
-/* /proc/self would be the executor, whose descriptors must stay hidden. */
+/* A folder of procfs is listed by name only: /proc/self would be the executor, whose
+ * descriptors must stay hidden. */
 static void test_folders_of_processes_are_named_and_not_looked_into(void **state)
 {
 	/* This process, since /proc may hide others (hidepid).  The view ends before it where

@@ -113,7 +113,8 @@ static void test_a_file_that_was_appended_to_is_left_alone(void **state)
 	check_file("f", "longer than before\n");
 }
 
-/* A file system's clock may tick only every few milliseconds. */
+/* Waits until a change gets a new time, since a file system's clock may tick only
+ * every few milliseconds. */
 static void wait_for_tick(struct fixture *d)
 {
 	struct stat st;
@@ -138,7 +139,8 @@ static void test_a_file_that_was_overwritten_is_left_alone(void **state)
 	check_file("f", "1ne\n");
 }
 
-/* The finished file would otherwise get the old mode. */
+/* The mode was changed during the edit: the edit fails, since the new file would
+ * have the old mode. */
 static void test_a_mode_that_somebody_changed_is_left_alone(void **state)
 {
 	struct stat st;
@@ -180,7 +182,7 @@ static void test_a_file_that_came_meanwhile_is_not_overwritten(void **state)
 	got = files_make("link", &c);
 	assert_int_equal(got.outcome, OUTCOME_DONE);
 	check_file("g", "x");
-	got = files_make("link", &c); /* the link's target exists by now */
+	got = files_make("link", &c); /* fails, since the link's target exists now */
 	assert_int_equal(got.sys, EEXIST);
 	assert_int_equal(unlink("link"), 0);
 	assert_int_equal(mkfifo("link", 0600), 0);

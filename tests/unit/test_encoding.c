@@ -1,4 +1,5 @@
-/* encoding: which encoding bytes are taken for, as rows; and that no byte is lost. */
+/* encoding: finds out in which encoding a file's bytes are, and writes the same
+ * bytes again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,12 +15,12 @@
 
 #define BYTES(text) { (const uint8_t *)(text), sizeof(text) - 1 }
 
-/* The texts are "cafe au lait", "add a file", "function", "hello world",
- * "chapter one", and "nihongo" and "alpha" in other alphabets. */
+/* The texts in other scripts mean or spell "cafe au lait", "add a file", "function",
+ * "hello world", "chapter one", "nihongo" and "alpha". */
 static const struct {
 	const char *name;
 	struct bytes raw;
-	const char *text; /* NULL: it is no text */
+	const char *text; /* NULL: the bytes are no text */
 } rows[] = {
 	{ "UTF-8", BYTES(""), "" },
 	{ "UTF-8", BYTES("plain"), "plain" },
@@ -125,8 +126,8 @@ static void test_the_first_byte_that_is_no_character_is_told(void **state)
 	}
 }
 
-/* In every table each byte has a letter of its own, the conversion is
- * reversible, and places are found. */
+/* In each table every byte has its own letter, and decoding and encoding again gives
+ * the same byte. */
 static void test_no_two_bytes_are_the_same_character(void **state)
 {
 	static const struct bytes of[] = {
@@ -174,7 +175,8 @@ static void test_a_character_that_it_lacks_is_told(void **state)
 	buffer_done(&to);
 }
 
-/* The rule for "no text" alone would mistake one for the other. */
+/* Both have the byte 0xff, by which binary files are recognised, so Russian text
+ * needs a rule of its own. */
 static void test_russian_is_text_and_a_blank_image_is_not(void **state)
 {
 	const struct bytes text = BYTES("\xff \xe7\xed\xe0\xfe, \xf7\xf2\xee "

@@ -1,4 +1,4 @@
-/* ending: when the sandbox ends, whatever its processes do. */
+/* ending: decides when the executor ends the sandbox, whatever its processes do. */
 #include "executor/ending.h"
 
 #include <setjmp.h>
@@ -15,7 +15,7 @@ static const struct {
 	struct {
 		int64_t at;
 		uint32_t grace_ms;
-	} asked[2]; /* at 0: no further request */
+	} asked[2]; /* `at` 0: there is no further request */
 	int64_t now;
 	bool is_due;
 	int64_t next;
@@ -70,12 +70,12 @@ static void test_last_words_put_the_end_off_for_so_long_and_no_longer(void **sta
 	ending_expect_words(&n, 1000);
 	assert_true(ending_waits_for_words(&n, 1000));
 	assert_true(ending_next(&n, 1000) == due);
-	/* Further expected words do not start the time again. */
+	/* Expecting words again does not extend the time. */
 	ending_expect_words(&n, due - 1);
 	assert_true(ending_waits_for_words(&n, due - 1));
 	assert_false(ending_waits_for_words(&n, due));
 	assert_false(ending_waits_for_words(&n, due + 5000));
-	/* A time in the past is not waited for: poll(2) would return at once,
+	/* A deadline that has passed is not returned: poll(2) would return at once,
 	 * for ever. */
 	assert_true(ending_next(&n, due) == 0);
 	ending_ask(&n, 9000, due);
@@ -92,7 +92,7 @@ static void test_the_earlier_of_both_is_next(void **state)
 	assert_true(ending_next(&n, 1200) == 1200 + ENDING_WORDS_MS);
 	ending_ask(&n, 300, 1200);
 	assert_true(ending_next(&n, 1200) == 1500);
-	/* Expected words do not delay the end of the grace. */
+	/* Words that are still expected do not delay the end of the grace period. */
 	assert_true(ending_waits_for_words(&n, 1500));
 	assert_true(ending_is_due(&n, 1500));
 }

@@ -15,7 +15,7 @@
 #include "tests/unit/scene.h"
 
 static const struct {
-	const char *word, *wanted; /* wanted NULL: nothing is added */
+	const char *word, *wanted; /* result in the environment; NULL: nothing is added */
 	int result;
 } words[] = {
 	{ "A=1", "A=1", 0 },

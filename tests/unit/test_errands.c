@@ -1,5 +1,5 @@
-/* Errands: each is answered once, whatever happens to its process, and no other
- * request waits for it. */
+/* errand: each errand is answered exactly once, whatever happens to its process, and
+ * no other request waits for it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,11 +23,11 @@
 #include "tests/unit/actor.h"
 #include "tests/unit/inside.h"
 
-/* An errand that takes a while. */
+/* Lists the whole file tree, which takes a while. */
 static const struct errand_request everything = { .kind = ERRAND_LIST, .path = "/",
 						  .depth = ERRAND_DEPTH_MAX, .limit = 1 };
 
-static pid_t shell; /* of session 1; 0: there is none */
+static pid_t shell; /* shell of session 1; 0: there is no session */
 
 static int setup(void **state)
 {
@@ -108,8 +108,8 @@ static void test_paths_that_are_too_long_together_are_said(void **state)
 
 /* --- its process ------------------------------------------------------------------ */
 
-/* In session 1, a search runs an rg that never ends: it opens a FIFO that has
- * no writer. */
+/* A search in session 1 that never ends: its rg is a script that opens a FIFO
+ * without a writer. */
 static const struct errand_request hanging = { .kind = ERRAND_GREP, .path = ".", .other = "x",
 					       .limit = 1 };
 
@@ -153,7 +153,7 @@ static bool is_child(pid_t pid)
 	return pid != shell;
 }
 
-/* Returns the first of the executor's children for which that is true, or 0. */
+/* Returns the first of the executor's children for which `is_meant` is true, or 0. */
 static pid_t first_child(const struct actor *a, bool (*is_meant)(pid_t pid))
 {
 	AUTO_FREE char *path = text_format("/proc/%d/task/%d/children", (int)a->s.pid,
@@ -178,7 +178,8 @@ static bool is_at_it(void *actor)
 	return errand_of(actor) != 0;
 }
 
-/* A process that was cancelled early may never have become an errand. */
+/* Whether the executor has no child.  Any child counts: after an early cancel it may
+ * never have begun to serve the errand. */
 static bool is_gone(void *actor)
 {
 	return first_child(actor, is_child) == 0;
@@ -210,12 +211,14 @@ static void test_a_cancel_is_answered_at_once_and_ends_the_process(void **state)
 	uint32_t id = actor_send_errand(a, hanging);
 	actor_await_file(a, "up");
 	assert_true(stop_errand(a) > 0);
-	expect(a, none, OUTCOME_NOT_FOUND, ""); /* meanwhile another errand is answered */
+	/* Another errand is answered while this one is stopped. */
+	expect(a, none, OUTCOME_NOT_FOUND, "");
 	actor_cancel(a, id);
 	struct act x = actor_expect(a, id);
 	assert_true(x.type == MSG_RETURNED && x.outcome == OUTCOME_CANCELLED);
 	act_done(&x);
-	actor_cancel(a, id); /* cancel and answer may cross */
+	/* Cancels a request that is answered already, which is permitted. */
+	actor_cancel(a, id);
 	patience_wait(is_gone, a);
 	expect(a, none, OUTCOME_NOT_FOUND, "");
 }
@@ -243,7 +246,8 @@ static void test_the_process_of_an_errand_has_no_descriptor_of_the_executor(void
 	struct act x;
 	pid_t pid;
 
-	while (!(pid = stop_errand(a))) { /* it was quick: try another */
+	/* The errand was done before it could be stopped: sends another. */
+	while (!(pid = stop_errand(a))) {
 		x = actor_expect(a, id);
 		act_done(&x);
 		id = actor_send_errand(a, everything);
@@ -257,7 +261,8 @@ static void test_the_process_of_an_errand_has_no_descriptor_of_the_executor(void
 		char to[64] = "";
 		if (readlinkat(dirfd(dir), d->d_name, to, sizeof(to) - 1) <= 0)
 			continue;
-		/* Only the pipe, and folders that it walks through. */
+		/* Only the pipe to the executor, and folders that the errand walks
+		 * through. */
 		if (to[0] != '/' && (strncmp(to, "pipe:", 5) != 0 || atoi(d->d_name) > 2))
 			fail_msg("descriptor %s is %s", d->d_name, to);
 	}

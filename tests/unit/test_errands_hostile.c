@@ -32,14 +32,14 @@
 #include "tests/patience.h"
 
 #define ID 7u
-/* The time at which each errand starts. */
+/* The time at which each errand of these tests starts. */
 #define T0 1000
 
 static const struct returned fine = { .path = "/p", .cwd = "/", .stat.target = "" };
 
 static void put(const void *bytes, size_t len)
 {
-	(void)io_write_all(1, bytes, len); /* the reader may have closed the pipe */
+	(void)io_write_all(1, bytes, len); /* fails if the reader has closed the pipe */
 }
 
 static void put_frame(uint16_t type, uint32_t id, const struct returned *x)
@@ -147,13 +147,14 @@ static const struct row {
 	{ out_of_range, OUTCOME_ERROR, EINTR, 0 },
 	{ too_long_a_frame, OUTCOME_ERROR, EINTR, 0 },
 	{ half_a_frame, OUTCOME_ERROR, EINTR, 0 },
-	{ two_frames, OUTCOME_DONE, 0, SIZE_MAX }, /* the second frame becomes text */
+	/* The executor takes the second frame for text. */
+	{ two_frames, OUTCOME_DONE, 0, SIZE_MAX },
 	{ too_much_text, OUTCOME_DONE, 0, ERRAND_TEXT_MAX },
 	{ text_without_end, OUTCOME_DONE, 0, ERRAND_TEXT_MAX },
 	{ killed, OUTCOME_DONE, 0, 0 }, /* its answer was complete */
 };
 
-/* The request's limit carries the number of the row. */
+/* Plays the errand's process as the row says that the request's `limit` names. */
 static void run(const void *order)
 {
 	const struct errand_order *o = order;
@@ -281,7 +282,8 @@ static struct errand_request list_all(void)
 					.limit = ERRAND_LIMIT_MAX, .timeout_ms = 300 };
 }
 
-/* After 300 ms it is asked to finish, after 2 s more it is killed. */
+/* The errand is asked to finish after its time-out of 300 ms, and is killed 2 s
+ * later. */
 static void test_an_errand_that_hangs_is_given_up_after_its_time_out(void **state)
 {
 	const struct errand_request r = list_all();
@@ -301,7 +303,7 @@ static void test_an_errand_that_hangs_is_given_up_after_its_time_out(void **stat
 	assert_int_equal(end(&t), OUTCOME_TIMED_OUT);
 }
 
-/* The errand begins late, and is not given up for that. */
+/* An errand that begins late is not given up for that. */
 static void test_a_late_errand_tells_the_results_that_it_has(void **state)
 {
 	const struct errand_request r = list_all();

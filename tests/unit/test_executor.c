@@ -1,5 +1,5 @@
-/* The executor as a whole: how requests arrive, how it ends, and what makes it
- * wait. */
+/* executor: takes requests, ends properly, and stops reading while its answers are
+ * not read. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,5 @@
-/* The cgroup that commands enter.  A pipe plays its cgroup.procs: the executor
- * only writes to that file, so the test checks what it writes, and from which
- * process. */
+/* Commands enter their cgroup.  A pipe plays its cgroup.procs: the executor only
+ * writes to that file, so the test checks what it writes, and from which process. */
 #include "executor/process/cgroup.h"
 
 #include <setjmp.h>
@@ -52,7 +51,7 @@ static void test_each_command_enters_it_once(void **state)
 	for (a.id = 1; a.id <= 3; a.id++)
 		supervisor_run(&s, &a);
 	(void)supervisor_end(&s);
-	/* Commands have no descriptor of the pipe: it ends with the executor. */
+	/* The pipe ends with the executor: no command has inherited its descriptor. */
 	AUTO_FREE char *written = read_all(procs[0]);
 	assert_string_equal(written, "000");
 	own_close(&procs[0]);
@@ -72,7 +71,7 @@ static void test_without_one_nothing_is_entered(void **state)
 	(void)supervisor_end(&s);
 	own_close(&out[1]);
 	AUTO_FREE char *count = read_all(out[0]);
-	assert_int_equal(atoi(count), 4); /* 0, 1, 2, and one that ls opened */
+	assert_int_equal(atoi(count), 4); /* 0, 1, 2, and the folder that ls reads */
 	own_close(&out[0]);
 }
 

@@ -1,4 +1,4 @@
-/* expand: words are expanded as docker does. */
+/* expand: expands the variables in the words of a Dockerfile as docker does. */
 #include "rootfs-tools/build/expand.h"
 
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* files: reads and writes of files, by a real executor in a real folder. */
+/* files: a real executor reads and writes files in a real folder. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -147,8 +147,8 @@ static void check_error(struct act x, uint32_t sys)
 	act_done(&x);
 }
 
-/* Each path alone is short enough.  A truncated joint path could name another
- * file. */
+/* The folder's and the file's path are each short enough, but not the two joined: a
+ * truncated path could name another file. */
 static void test_a_path_that_gets_too_long_is_no_path(void **state)
 {
 	char path[PATH_MAX];
@@ -272,7 +272,7 @@ static void test_ten_mebibytes_are_read_and_no_more(void **state)
 	assert_memory_equal(x.content, much, x.len);
 	act_done(&x);
 	check_read("more", OUTCOME_TOO_LARGE, "");
-	/* No memory is allocated for it either. */
+	/* A file that is too large is refused without allocating memory for it. */
 	assert_int_equal(truncate("more", (off_t)1 << 43), 0);
 	check_read("more", OUTCOME_TOO_LARGE, "");
 	x = actor_read(&a, READ_BASE64, "most", 0, LAST);
@@ -308,7 +308,7 @@ static unsigned long most_memory_of(pid_t pid)
 	return kib;
 }
 
-/* Files that are requested at once are not in memory at once. */
+/* If many large files are requested at once, only one at a time is in memory. */
 static void test_many_files_are_answered_one_after_the_other(void **state)
 {
 	enum { COUNT = 16 };
@@ -432,11 +432,11 @@ static void test_owner_mode_links_and_other_names_are_kept(void **state)
 	check_file("other", "newer\n");
 	check_write("f", OUTCOME_DONE, "less");
 	check_file("other", "less\n");
-	/* The mode stays, although writing clears these bits. */
+	/* The mode is kept, although a write clears the set-uid and set-gid bits. */
 	assert_int_equal(chmod("f", 06755), 0);
 	check_write("f", OUTCOME_DONE, "other");
 	assert_int_equal(mode_of("f"), 06755);
-	/* A link stays a link. */
+	/* A symbolic link stays a link, and its target gets the content. */
 	assert_int_equal(symlink("other", "link"), 0);
 	check_write("link", OUTCOME_DONE, "newest");
 	assert_int_equal(lstat("link", &before), 0);
@@ -469,7 +469,7 @@ static void test_a_group_is_kept(void **state)
 
 	(void)state;
 	if (geteuid() != 0)
-		skip(); /* joining another group takes root */
+		skip(); /* only root can give the file to another group */
 	put_text("f", "old");
 	assert_int_equal(chown("f", 0, 4243), 0);
 	check_write("f", OUTCOME_DONE, "new");
@@ -488,7 +488,7 @@ static void test_extended_attributes_are_kept(void **state)
 	put_text("f", "old");
 	if (setxattr("f", name, "y", 1, 0) < 0 &&
 	    setxattr("f", name = "trusted.x", "y", 1, 0) < 0)
-		skip(); /* this file system has none */
+		skip(); /* this file system has no such attributes */
 	check_write("f", OUTCOME_DONE, "new");
 	check_file("f", "new\n");
 	assert_int_equal(getxattr("f", name, value, sizeof(value)), 1);
@@ -509,7 +509,7 @@ static void test_a_folder_s_acl_gets_into_no_old_file(void **state)
 	(void)state;
 	put_text("f", "old");
 	if (setxattr(".", "system.posix_acl_default", acl, sizeof(acl), 0) < 0)
-		skip(); /* this file system has none */
+		skip(); /* this file system has no ACLs */
 	check_write("f", OUTCOME_DONE, "new");
 	check_file("f", "new\n");
 	assert_int_equal(listxattr("f", NULL, 0), 0);
@@ -539,7 +539,7 @@ static void test_a_file_with_the_name_of_the_twin_is_left_alone(void **state)
 	}
 }
 
-/* A reader that has the old file open sees the old content to its end. */
+/* A process that has the old file open reads the old content to its end. */
 static void test_a_file_is_replaced_as_a_whole(void **state)
 {
 	struct stat before, after;
@@ -593,18 +593,20 @@ static void test_the_rights_of_the_user_hold(void **state)
 	act_done(&x);
 	x = actor_write(&a, "/etc/passwd", "x", 0, LAST);
 	assert_int_equal(x.outcome, OUTCOME_ERROR);
-	assert_true(x.sys == EACCES || x.sys == EROFS); /* EROFS in a sandbox of hutch */
+	/* EROFS: the test runs inside a sandbox of hutch. */
+	assert_true(x.sys == EACCES || x.sys == EROFS);
 	act_done(&x);
 }
 
-/* An executor with an id of its own reads and writes files as the session's user. */
+/* Where the executor has an id of its own, it reads and writes files as the
+ * session's user. */
 static void test_files_belong_to_the_session_s_user(void **state)
 {
 	struct stat st;
 
 	(void)state;
 	if (geteuid() != 0)
-		skip(); /* becoming another user takes root */
+		skip(); /* only root can become another user */
 	put_text("root-only", "x");
 	assert_int_equal(chmod("root-only", 0600), 0);
 	assert_int_equal(chmod(".", 0777), 0);
@@ -617,7 +619,8 @@ static void test_files_belong_to_the_session_s_user(void **state)
 	assert_int_equal(stat("theirs", &st), 0);
 	assert_int_equal(st.st_uid, 4001);
 	assert_int_equal(st.st_gid, 4001);
-	/* The same rights as a command: it has our capabilities handed on. */
+	/* A file request has the same rights as a command, which may have
+	 * capabilities. */
 	x = actor_expect(&a, actor_send_run(&a, 2, RUN_COMMAND, "cat root-only"));
 	bool may = x.report.exit_code == 0;
 	act_done(&x);
@@ -626,7 +629,8 @@ static void test_files_belong_to_the_session_s_user(void **state)
 			 actor_send_run(&a, 2, RUN_COMMAND, "id -u; tty >&2; echo up"));
 	assert_int_equal(strncmp(x.content, "4001\n/dev/pts/", 14), 0);
 	act_done(&x);
-	/* The executor is itself again, after a write and after a read. */
+	/* After a write and a read as another user, the executor has its own ids
+	 * again. */
 	a.file_session = 1;
 	check_read("root-only", OUTCOME_DONE, "x");
 	check_write("ours", OUTCOME_DONE, "x");
@@ -658,7 +662,7 @@ static void test_a_user_that_cannot_be_become_reads_nothing(void **state)
 {
 	(void)state;
 	if (geteuid() == 0)
-		skip(); /* root can become any user */
+		skip(); /* root may become any user */
 	check_error(read_as(4001), EPERM);
 }
 

@@ -17,7 +17,7 @@ static const uint32_t scmp_archs[] = { SCMP_ARCH_X86_64, SCMP_ARCH_AARCH64 };
 #define HIGH	0xdead000100000000u
 #define ALLOWED SECCOMP_RET_ALLOW
 
-/* Compiles the floor under a profile that would allow everything. */
+/* Setup: compiles the floor together with a profile that allows everything. */
 static int set_up(void **state)
 {
 	struct bpf *both = calloc(ARCH_COUNT, sizeof(*both));
@@ -164,7 +164,7 @@ struct sample {
 	uint32_t ret;
 };
 
-/* Samples of the table's meaning. */
+/* Some calls, and the answers that the table requires. */
 static const struct sample samples[] = {
 	{ "ioctl", { 0, 0x5412 }, SECCOMP_RET_ERRNO | EPERM },	    /* TIOCSTI */
 	{ "ioctl", { 0, 0x100005412 }, SECCOMP_RET_ERRNO | EPERM }, /* high bits set */
@@ -210,7 +210,7 @@ static const struct sample samples[] = {
 	{ "seccomp", { 1, 8 }, SECCOMP_RET_ERRNO | EPERM }, /* NEW_LISTENER */
 	{ "seccomp", { 1, 0xffffffff00000018 }, SECCOMP_RET_ERRNO | EPERM },
 	{ "seccomp", { 1, 1 }, ALLOWED }, /* TSYNC */
-	{ "kill", { 1, 9 }, ALLOWED },	  /* the kernel protects pid 1 itself */
+	{ "kill", { 1, 9 }, ALLOWED }, /* the kernel itself protects pid 1 from signals */
 	{ "rt_sigqueueinfo", { 1, 34 }, ALLOWED },
 };
 

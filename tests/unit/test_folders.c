@@ -50,7 +50,8 @@ static void test_the_variable_comes_before_home(void **state)
 
 static void test_an_unusable_home_is_passed_over(void **state)
 {
-	/* Relative, empty, a file, a folder of another user. */
+	/* Values that are skipped: a relative path, an empty one, a file, a folder
+	 * of another user. */
 	AUTO_FREE char *file = scene_path(state, "file");
 	const char *const bad[] = { "rel", "", file, geteuid() ? "/usr" : "rel" };
 	AUTO_FREE char *usual = scene_path(state, ".cache/hutch");
@@ -117,7 +118,8 @@ static void test_where_it_cannot_be_made_it_is_said_who_named_it(void **state)
 	}
 }
 
-/* The owner of such a folder could remove hutch's folder or redirect it. */
+/* hutch makes no folder of its own in a folder of another user, who could remove it
+ * or redirect it. */
 static void test_nothing_is_made_where_somebody_else_leads(void **state)
 {
 	if (geteuid() != 0) {

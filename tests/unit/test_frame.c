@@ -1,5 +1,5 @@
-/* frame: splitting and reading of fields, with every length that a malicious
- * peer could claim. */
+/* frame: splits bytes into frames and reads their fields, whatever length a
+ * malicious peer claims. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -69,7 +69,8 @@ static void test_fields_are_read_as_they_were_written(void **state)
 
 	(void)state;
 	buffer_init(&b, 1000);
-	for (int round = 0; round < 2; round++) { /* the second follows the first */
+	/* The second frame comes right after the first. */
+	for (int round = 0; round < 2; round++) {
 		size_t begun = frame_begin(&b, 7, 9);
 		frame_put_u32(&b, UINT32_MAX);
 		frame_put_u64(&b, UINT64_MAX);
@@ -182,11 +183,12 @@ static void test_the_frames_before_one_that_does_not_fit_are_whole(void **state)
 	size_t begun = frame_begin(&b, 6, 0);
 	frame_put_u32(&b, 1);
 	assert_int_equal(frame_end(&b, begun, &e), -1);
-	/* The bytes left are complete frames, which can be sent. */
+	/* The frame that was too long is removed, so that only complete frames are
+	 * left to be sent. */
 	assert_int_equal(buffer_len(&b), FRAME_HEADER);
 	assert_int_equal(frame_next(&b, 100, &f, &e), 1);
 	assert_int_equal(f.type, 5);
-	/* There is room again for a frame that fits. */
+	/* After that a frame that fits can be added. */
 	assert_int_equal(frame_end(&b, frame_begin(&b, 7, 0), &e), 0);
 	assert_int_equal(buffer_len(&b), FRAME_HEADER * 2);
 	buffer_done(&b);
@@ -277,7 +279,7 @@ static void test_a_failure_sticks_and_what_follows_is_empty(void **state)
 	struct fields in = fields_of(&f);
 
 	(void)state;
-	assert_int_equal(fields_get_u32(&in), 0); /* the field is a u64 */
+	assert_int_equal(fields_get_u32(&in), 0); /* fails: the field is a u64 */
 	assert_true(fields_get_u64(&in) == 0);
 	assert_int_equal(fields_get_u32(&in), 0);
 	assert_string_equal(fields_get_text(&in), "");
@@ -288,7 +290,8 @@ static void test_a_failure_sticks_and_what_follows_is_empty(void **state)
 	free_body(&f);
 }
 
-/* A list's count is safe to allocate by: it is bounded by the number of bytes. */
+/* The count of a list is bounded by the number of bytes left, so that it is safe to
+ * allocate for that count. */
 static void test_a_list_claims_no_more_than_is_there(void **state)
 {
 	(void)state;

@@ -1,4 +1,5 @@
-/* freezer: each start that was not released gets exactly one answer, in time. */
+/* freezer: the process that stops all others for a pause.  Each start that was not
+ * released gets exactly one answer, in time. */
 #include "executor/process/freezer.h"
 
 #include <setjmp.h>
@@ -15,10 +16,10 @@
 #include "executor/process/caps.h"
 
 #define NOW 1000
-#define PID 1000000000 /* above any pid of the kernel */
+#define PID 1000000000 /* greater than any pid of the kernel */
 
 static struct freezer f;
-static int theirs, hold; /* the ends of the process itself */
+static int theirs, hold; /* the freezer process's ends of its two pipes */
 
 /* Sets the state after freezer_start(). */
 static void begun(uint32_t number)
@@ -75,8 +76,8 @@ static void test_the_word_of_the_freezer_is_the_answer(void **state)
 		{ FREEZE_STANDS, FREEZE_STANDS, NOW, false, false },
 		{ FREEZE_TRACED, FREEZE_TRACED, NOW, false, false },
 		{ FREEZE_DENIED, FREEZE_DENIED, NOW, false, true },
-		/* The process has reported that all stand, and has died: they
-		 * do not. */
+		/* The process has reported that all processes are stopped, and has
+		 * died: then they run again. */
 		{ FREEZE_STANDS, FREEZE_FAILED, NOW, false, true },
 		{ FREEZE_WHY_COUNT, FREEZE_FAILED, NOW, false, false },
 		{ 0, FREEZE_LATE, NOW + 9000, true, false },
@@ -98,7 +99,8 @@ static void test_the_word_of_the_freezer_is_the_answer(void **state)
 		if (what.number != 5 || what.why != rows[i].answer)
 			fail_msg("row %zu: %u", i, what.why);
 		assert_false(freezer_serve(&f, NOW + 99999, &what));
-		/* From now on either all that stand are held, or none is. */
+		/* The pipe that keeps the processes stopped stays open only if the
+		 * answer says that all are. */
 		assert_int_equal(f.hold >= 0, rows[i].answer == FREEZE_STANDS);
 		ended();
 	}
@@ -123,7 +125,7 @@ static void test_the_death_of_the_freezer_while_all_stand_is_noticed(void **stat
 	assert_int_equal(read(hold, bytes, sizeof(bytes)), 1); /* it was heard */
 	freezer_release(&f);
 	assert_int_equal(read(hold, bytes, sizeof(bytes)), 1); /* told to let go, */
-	assert_int_equal(read(hold, bytes, sizeof(bytes)), 0); /* then to end by a kill */
+	assert_int_equal(read(hold, bytes, sizeof(bytes)), 0); /* then the pipe ends */
 	assert_true(freezer_reaped(&f, PID, NOW));
 	assert_false(f.is_lost);
 	ended();
@@ -140,7 +142,8 @@ static void test_one_that_does_not_go_is_killed_when_that_harms_nobody(void **st
 	assert_true(freezer_serve(&f, NOW, &what));
 	freezer_release(&f);
 	assert_false(freezer_serve(&f, NOW, &what));
-	assert_int_equal(f.due, 0); /* a kill would end the processes that it holds */
+	/* No deadline: a kill would also end the processes that it traces. */
+	assert_int_equal(f.due, 0);
 	freezer_release(&f);
 	freezer_watch(&f, &w);
 	assert_int_equal(w.fd, f.said);

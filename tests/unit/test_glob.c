@@ -1,5 +1,5 @@
-/* Patterns and the names that they match, as data; tests/run/errand.bats
- * compares with bash. */
+/* glob: matches patterns with names, as data; tests/run/errand.bats compares the
+ * matches with bash's. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -125,7 +125,7 @@ static char *repeat(const char *text, size_t times)
 	return all;
 }
 
-/* Unclosed brackets are literal, and each looks for its end. */
+/* Brackets without an end are literal.  The matcher searches for an end of each. */
 static void test_open_brackets_are_matched(void **state)
 {
 	char *braces = repeat("{[", 1900), *brackets = repeat("[", 4000),
@@ -148,8 +148,8 @@ static void test_open_brackets_are_matched(void **state)
 	free(name);
 }
 
-/* Alternatives are bounded.  Patterns that are slow for backtracking matchers
- * are fast here. */
+/* The number of alternatives is bounded.  Patterns that take a backtracking matcher
+ * very long take little time here. */
 static void test_hostile_patterns_come_to_an_end(void **state)
 {
 	char *many = repeat("{a,b}", 9), *most = repeat("{a,b}", 8), *stars = repeat("*a", 2000),
@@ -179,8 +179,8 @@ static void test_hostile_patterns_come_to_an_end(void **state)
 /* A hundredth of a second of processor time; shorter times are noise. */
 #define NOISE_US 10000
 
-/* Returns the cost to compile and match a pattern of `times` parts, against a
- * name of as many that it nearly matches. */
+/* Returns the time to compile a pattern of `times` parts, and to match it with a
+ * name twice as long that nearly matches. */
 static int64_t cost_of(const char *part, const char *name_part, unsigned times)
 {
 	AUTO_FREE char *parts = repeat(part, times), *name = repeat(name_part, 2 * times);
@@ -197,7 +197,7 @@ static int64_t cost_of(const char *part, const char *name_part, unsigned times)
 	return cost_us() - begun;
 }
 
-/* With both lengths times four the cost may be sixteen times as much. */
+/* If both lengths are four times as large, the time may be sixteen times as large. */
 static void test_a_match_costs_at_most_both_lengths_multiplied(void **state)
 {
 	static const struct {

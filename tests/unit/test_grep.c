@@ -1,5 +1,5 @@
-/* grep: hutch, ripgrep and (where the dialects agree) GNU grep find the same
- * lines; also files that are no text, and paths that are no files. */
+/* grep: hutch, ripgrep and (where the pattern means the same to it) GNU grep find
+ * the same lines; also in files that are no text, and at paths that are no files. */
 #include "executor/search/grep.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@
 #define LONG  XXX XXX XXX XXX AAA XXX XXX XXX XXX
 #define LONGER LONG LONG LONG LONG ", b " LONG LONG LONG LONG "c"
 
-/* Texts by name; a row without a text is a folder. */
+/* The files of the test's folder and their text; without a text it is a folder. */
 static const struct {
 	const char *path, *text;
 } files[] = {
@@ -173,7 +173,7 @@ static char *text_of(struct buffer *b)
 	return text;
 }
 
-/* Returns the lines of these files as one text. */
+/* Returns the lines that hutch's grep finds in these files, as one text. */
 static char *lines_of(int root, const struct prepared *p, struct grep_paths *found)
 {
 	struct telling t = { 0 };
@@ -479,7 +479,7 @@ static void long_lines_are_found_and_cut(void **state)
 	text[1] = '\n';
 	text[2] = 'b';
 	text[3] = 'b';
-	text[4] = 'b'; /* so that the bound is inside a character */
+	text[4] = 'b'; /* one letter more, so that the bound lies within a character */
 	text[5] = 'b';
 	text[6] = 'c';
 	memcpy(text + 7, "\303\244c", 3);
@@ -531,8 +531,8 @@ static void what_is_not_wanted_or_too_late_is_not_looked_at(void **state)
 	prepared_done(&p);
 }
 
-/* More files in one folder than one portion holds, so that several workers take
- * part. */
+/* A folder has more files than one worker takes at once, so several workers share
+ * it. */
 static void a_wide_folder_is_divided(void **state)
 {
 	const struct world *w = *state;
@@ -567,7 +567,8 @@ struct swap {
 	const char *path, *link;
 };
 
-/* Replaces a folder that will be entered by a link. */
+/* At the first call, replaces a folder that the search has yet to enter by a
+ * symbolic link. */
 static bool swap_at_first(void *who, const char *path)
 {
 	const struct swap *x = who;
@@ -636,8 +637,8 @@ static int ask_false_one(const struct world *w, const char *script,
 	return rc;
 }
 
-/* A script in rg's place, whether its output is used, and how many files it
- * then names. */
+/* A script in place of rg, whether hutch uses its output, and how many files that
+ * output names. */
 static const struct {
 	const char *script;
 	int rc;
@@ -653,7 +654,7 @@ static const struct {
 	{ "printf './a\\0'; printf './b'", 0, 1 },
 	{ "printf '/etc/passwd\\0\\0./\\0../x\\0./a\\nb\\0'", 0, 1 },
 	{ "head -c 300000 /dev/zero | tr '\\0' x", -1, 0 },
-	/* Also after the reader has closed its end. */
+	/* The script fails after grep has closed its end of the pipe. */
 	{ "n=$(ls /proc/$PPID/fd | wc -l); exec >&-; "
 	  "while [ $(ls /proc/$PPID/fd | wc -l) = $n ]; do :; done; "
 	  "echo an error >&2; exit 2", -1, 0 },
@@ -692,7 +693,8 @@ static void an_rg_that_is_not_named_from_the_root_is_none(void **state)
 	assert_int_equal(unlinkat(w->root, "rg", 0), 0);
 }
 
-/* An rg that runs under the commands' filter, which lets it execute nothing. */
+/* rg runs under the filter of the session's commands: a filter that forbids execve
+ * keeps rg from starting. */
 static void ripgrep_is_under_the_filter_of_commands(void **state)
 {
 	struct sock_filter steps[] = {
@@ -718,7 +720,7 @@ static void ripgrep_is_under_the_filter_of_commands(void **state)
 	grep_paths_done(&found);
 }
 
-/* Names without end are read up to the bound. */
+/* rg prints names without end: hutch reads them up to a bound, and kills rg. */
 static void an_rg_that_never_ends_is_ended(void **state)
 {
 	struct grep_paths found = { 0 };

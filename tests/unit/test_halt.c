@@ -1,5 +1,5 @@
-/* halt: a copy or a worker that the inside keeps stopped is continued; a copy
- * that was stopped too often is ended and says so. */
+/* halt: continues a copying process or a worker that processes inside stop again and
+ * again.  A process that was stopped too often is ended, and the error says so. */
 #include "executor/process/halt.h"
 
 #include <setjmp.h>
@@ -38,7 +38,7 @@ static const struct {
 	{ { 1500, 0 }, false, 1500, HALT_GOES_ON, { 2000, 0 } },
 	{ { 1500, 0 }, true, 1500, HALT_IS_CONTINUED, { 2000, 1 } },
 	{ { 1500, 0 }, true, 9999, HALT_IS_CONTINUED, { 9999 + HALT_EVERY_MS, 1 } },
-	/* A look that finds it running does not reset the count. */
+	/* Where the process is found running, the count of earlier stops stays. */
 	{ { 1500, 7 }, false, 1500, HALT_GOES_ON, { 2000, 7 } },
 	{ { 1500, HALT_MOST - 2 },
 	  true,
@@ -104,7 +104,8 @@ struct stage {
 	struct processes processes;
 	struct user user;
 	struct command *copy;
-	int tar; /* owned: an end that is never written to */
+	/* Owned: the writing end of the copy's tar, to which nothing is written. */
+	int tar;
 };
 
 /* Starts a copy that unpacks and waits for its tar. */
@@ -188,7 +189,8 @@ static void test_a_copy_that_is_stopped_once_goes_on(void **state)
 	stop(s.copy->pid);
 	processes_look(&s.processes, false, T0);
 	assert_true(processes_look_due(&s.processes) == T0 + HALT_EVERY_MS);
-	own_close(&s.tar); /* it reads on, and finds an invalid tar */
+	/* The copy runs again and reads the end of an empty tar, which is invalid. */
+	own_close(&s.tar);
 	const struct exited x = ended(&s);
 	assert_true(!x.is_signaled && x.status == COPY_INVALID);
 	stage_done(&s);

@@ -1,4 +1,4 @@
-/* hex: bytes as digits, and names of random digits. */
+/* hex: writes bytes as hexadecimal digits, and makes names of random digits. */
 #include "base/hex.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* Root becomes another user, so most of this runs as root only; each case in a
- * child, since there is no way back. */
+/* host_user: root becomes an ordinary user, so most tests run as root only, each in
+ * a child, since the change cannot be undone. */
 #include "sandbox/kernel/host_user.h"
 
 #include <setjmp.h>
@@ -36,7 +36,8 @@ static void test_an_ordinary_caller_stays(void **state)
 	policy_init(&p);
 	if (geteuid() == 0)
 		skip();
-	assert_int_equal(setenv("SUDO_UID", "1", 1), 0); /* any caller can set it */
+	/* For a caller that is not root SUDO_UID means nothing. */
+	assert_int_equal(setenv("SUDO_UID", "1", 1), 0);
 	assert_int_equal(host_user_decide(&p, &user, &e), 0);
 	assert_int_equal(user.uid, getuid());
 	assert_int_equal(user.gid, getgid());
@@ -48,7 +49,8 @@ static void test_an_ordinary_caller_stays(void **state)
 
 static const struct {
 	const char *sudo_uid, *sudo_gid;
-	int owner, group; /* of the workspace; -1: no workspace */
+	/* Owner and group of the workspace; -1: there is no workspace. */
+	int owner, group;
 	uid_t uid;
 	gid_t gid;
 	const char *why;
@@ -115,11 +117,10 @@ static void play_become(void *arg)
 	for (int i = 0; i < 3; i++)
 		CHECK(u[i] == 1234 && g[i] == 1235);
 	CHECK(getgroups(0, NULL) == 0);
-	/* The process is dumpable, so /proc/self and the id maps belong to its
-	 * user. */
+	/* The process is dumpable, so its files in /proc belong to its user. */
 	CHECK(prctl(PR_GET_DUMPABLE) == 1);
 	CHECK(stat("/proc/self/environ", &st) == 0 && st.st_uid == 1234);
-	/* The change cannot be undone. */
+	/* The process cannot become root again. */
 	CHECK(setuid(0) < 0 && setgid(0) < 0 && setgroups(1, groups) < 0);
 	CHECK(open("/proc/1/environ", O_RDONLY) < 0);
 	CHECK(prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, 21, 0, 0) == 0);

@@ -28,14 +28,16 @@
 /* A server with one answer for each path, which records the requests. */
 struct said {
 	const char *path, *answer;
-	size_t flood; /* number of bytes of header lines after it */
-	bool stalls;  /* then it sends nothing more */
+	size_t flood; /* number of bytes of header lines that follow the answer */
+	/* Whether the server then keeps the connection open and sends nothing. */
+	bool stalls;
 };
 
 struct server {
 	pid_t pid;
 	unsigned port;
-	char *heard; /* shared with the server's process: HEARD_MAX bytes */
+	/* The requests, in memory shared with the server's process: HEARD_MAX bytes. */
+	char *heard;
 };
 
 static void flood(int fd, size_t left)
@@ -131,7 +133,7 @@ static void ask(struct asked *x, const struct http_rules *rules, struct http_req
 	http_free(h);
 }
 
-/* The same for PATH at that server. */
+/* Asks that server for the path `path`, as above. */
 static void ask_path(struct asked *x, const struct server *s, const char *path,
 		     const char *authorization)
 {
@@ -272,7 +274,8 @@ static void test_an_authorization_stays_with_the_one_it_is_for(void **state)
 	assert_non_null(strstr(other->heard, "GET /ok"));
 	assert_null(strcasestr(other->heard, "authorization"));
 	http_answer_done(&x.answer);
-	/* On the same host and port the authorization goes along. */
+	/* If a redirect stays on the same host and port, the authorization is sent
+	 * again. */
 	other->heard[0] = '\0';
 	ask_path(&x, other, "/here", "Bearer secret");
 	assert_int_equal(x.answer.status, 200);
@@ -422,7 +425,7 @@ int main(void)
 		cmocka_unit_test(test_an_insecure_host_is_so_with_any_port_or_with_one),
 	};
 
-	/* Proxy settings of the user who runs the tests. */
+	/* The tests must not use the proxy of the user that runs them. */
 	(void)unsetenv("http_proxy");
 	(void)unsetenv("https_proxy");
 	(void)unsetenv("HTTPS_PROXY");

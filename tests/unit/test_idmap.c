@@ -14,7 +14,7 @@
 
 static const struct {
 	const char *line;
-	uint32_t start; /* 0: the line grants nothing */
+	uint32_t start; /* first id of the range; 0: the line gives no range */
 } lines[] = {
 	{ "anna:100000:65536\n", 100000 },
 	{ "anna:100000:65536", 100000 },
@@ -32,7 +32,7 @@ static const struct {
 	{ "anna:0:65536\n", 0 },	      /* host id 0 */
 	{ "anna:4294901761:65536\n", 0 },     /* beyond the last id */
 	{ "anna:4294967295:65536\n", 0 },
-	{ "anna:4294967296:65536\n", 0 },     /* 0 when cut to 32 bits */
+	{ "anna:4294967296:65536\n", 0 },     /* 2^32, which would be 0 in 32 bits */
 	{ "anna:4294967296:5000000000\n", 0 },
 	{ "anna:4294967295:9999999999\n", 0 },
 	{ "anna:-5:65536\n", 0 },
@@ -118,7 +118,9 @@ static void test_a_file_that_is_not_there(void **state)
 
 static void play_own(void *arg)
 {
-	(void)arg; /* scene_inside() has denied setgroups and written the maps */
+	/* The process is in a namespace that scene_inside() made: setgroups(2) is
+	 * denied, and the maps are written. */
+	(void)arg;
 	CHECK(getuid() == 1000 && getgid() == 1000);
 	CHECK(setresuid(0, 0, 0) == -1);
 	gid_t group = 1000;
@@ -175,7 +177,8 @@ static void test_the_range_that_is_advised_is_nobodys(void **state)
 	assert_non_null(strstr(e.remedy, "usermod --add-subuids "));
 }
 
-/* The name of a tree tells which maps made it; any other text is no name. */
+/* The name of a copied tree contains the id maps for which it was made; other names
+ * are refused. */
 static void test_maps_are_told_in_a_word(void **state)
 {
 	static const char *const wrong[] = {

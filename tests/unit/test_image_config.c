@@ -1,5 +1,5 @@
-/* image_config: a build reads an image's configuration as a launch does, and
- * its output reads the same again. */
+/* image_config: a build reads an image's configuration as a launch does, and a
+ * configuration that was written can be read again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

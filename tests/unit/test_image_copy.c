@@ -12,8 +12,8 @@
 
 #include "tests/unit/scene.h"
 
-/* Runs in the folder of the test, which has the layers `a` and `b`, or the
- * folder `f`; the copy goes to `to`. */
+/* A copy of an image, from the layers `a` and `b` or from the folder `f` of the
+ * test's folder, to the folder `to`. */
 struct copy {
 	const char *from;
 	bool has_layers;
@@ -84,7 +84,7 @@ static struct stat look(const char *path)
 {
 	struct stat st = { 0 };
 
-	(void)lstat(path, &st); /* a missing file is all zeros */
+	(void)lstat(path, &st); /* all zeros if there is no file */
 	return st;
 }
 

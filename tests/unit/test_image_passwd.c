@@ -1,4 +1,4 @@
-/* Lines of an image's passwd and group: valid ones, and malformed ones. */
+/* image_passwd: reads valid and malformed lines of an image's passwd and group. */
 #include "sandbox/plan/image_passwd.h"
 
 #include <fcntl.h>
@@ -38,7 +38,7 @@ static const struct {
 	{ "root:x:0:0:root:/root:/bin/sh\n", "root", 0, 1, 0, 0, "/root" },
 	{ "a:x:1:2:g:/a:/s\nb:x:3:4::/b:\n", "b", 0, 1, 3, 4, "/b" },
 	{ "a:x:1:2:g:/a:/s\nb:x:3:4::/b:\n", NULL, 3, 1, 3, 4, "/b" },
-	{ "a:x:1:2:g:/a:/s", "a", 0, 1, 1, 2, "/a" }, /* its line has no newline */
+	{ "a:x:1:2:g:/a:/s", "a", 0, 1, 1, 2, "/a" }, /* the last line has no newline */
 	{ "wheel:x:10:a,b\n", "wheel", 0, 1, 10, 0, "" },
 	{ "wheel:x:10\n", "wheel", 0, 1, 10, 0, "" },
 	{ "", "a", 0, 0, 0, 0, "" },
@@ -125,14 +125,15 @@ static void test_the_reader_can_do_nothing_but_read(void **state)
 	struct err e;
 
 	(void)state;
-	/* read(2) fails on a folder, and no other source is tried. */
+	/* A descriptor that cannot be read, here a folder, is an error; no other
+	 * source is tried. */
 	AUTO_CLOSE int fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_int_equal(image_passwd_find(fd, "a", 0, &a, &e), 0);
 	assert_int_equal(image_passwd_find(-1, "a", 0, &a, &e), -1);
 	assert_non_null(strstr(e.text, "ended"));
 }
 
-/* A member matches by its whole name only (group(5)). */
+/* A group has a user only if one of its members has exactly that name (group(5)). */
 static void test_groups_that_have_a_user(void **state)
 {
 	static const char text[] = "root:x:0:\nfirst:x:44:b,a\nown:x:1:a\nnot:x:2:ab,a \n"

@@ -85,8 +85,8 @@ static void fails(const char *make, const char *says)
 		fail_msg("%s: %s", make, e.text);
 }
 
-/* Runs first, while the other library is not loaded.  A broken gzip stream is
- * no reason to load it. */
+/* This test runs first, while libarchive is not loaded, and checks that neither gzip
+ * nor a broken gzip stream loads it. */
 static void test_gzip_waits_for_no_other_library(void **state)
 {
 	AUTO_CLOSE int out = file("out", O_WRONLY | O_CREAT | O_TRUNC);
@@ -102,7 +102,7 @@ static void test_gzip_waits_for_no_other_library(void **state)
 	assert_int_equal(e.kind, ERR_BUSY);
 }
 
-/* A pipe's beginning can be read only once. */
+/* The first bytes, which tell the compression, can be read from a pipe only once. */
 static void test_the_compression_is_found_out_in_a_pipe(void **state)
 {
 	int ends[2];
@@ -144,7 +144,8 @@ static void test_gzip_is_done_by_its_own(void **state)
 	assert_false(gunzip_takes(gzip, 1));
 }
 
-/* Members may end at any place of the pieces that are read. */
+/* Compressed members one after another are one text, wherever they end within the
+ * pieces that are read. */
 static void test_members_in_a_row_are_one_text(void **state)
 {
 	(void)state;

@@ -1,4 +1,5 @@
-/* When an instance is checked, and when one that has closed its channel is ended. */
+/* instance: decides when a running sandbox is checked, and when it is ended after
+ * its channel was closed. */
 #include "sandbox/launch/instance.h"
 
 #include <setjmp.h>
@@ -21,9 +22,9 @@
 #define CLOSED_MS 2000
 
 struct scene {
-	struct sandbox box; /* it has no process to kill */
+	struct sandbox box; /* a sandbox without a process that could be killed */
 	struct instance instance;
-	int executor; /* the other end of the channel */
+	int executor; /* the executor's end of the channel */
 };
 
 static struct scene s;
@@ -48,7 +49,7 @@ static void close_scene(void)
 	own_close(&s.executor);
 }
 
-/* A turn of a loop whose poll(2) returned at `now`. */
+/* Runs a turn of the loop, as if poll(2) had returned at `now`. */
 static void turn(int64_t now)
 {
 	struct pollfd w[INSTANCE_POLLS];
@@ -80,7 +81,8 @@ static void test_one_that_has_closed_its_channel_may_take_a_while_to_end(void **
 		int64_t due;
 	} rows[] = {
 		{ 0, INSTANCE_RUNS, CLOSED_MS },
-		{ 1, INSTANCE_RUNS, CLOSED_MS }, /* a later turn does not extend it */
+		/* a check in a later turn does not move the deadline */
+		{ 1, INSTANCE_RUNS, CLOSED_MS },
 		{ CLOSED_MS - 1, INSTANCE_RUNS, CLOSED_MS },
 		{ CLOSED_MS, INSTANCE_BROKE_PROTOCOL, -NOW },
 		{ CLOSED_MS + 1, INSTANCE_BROKE_PROTOCOL, -NOW },
@@ -127,8 +129,8 @@ static void test_memory_is_looked_at_at_an_interval(void **state)
 	close_scene();
 }
 
-/* The memory of an instance that is being killed is not measured; an instance that is
- * gone has no deadline. */
+/* Memory is not measured while the instance is being killed; after its end there is
+ * no deadline at all. */
 static void test_after_the_end_nothing_is_due(void **state)
 {
 	(void)state;

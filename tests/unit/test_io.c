@@ -1,4 +1,4 @@
-/* io: whole reads and writes. */
+/* io: reads and writes that are repeated until all bytes are there. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -118,7 +118,7 @@ static int file_of(const char *data, size_t len)
 	return fd;
 }
 
-/* Around each size at which the memory grows, and around the bound. */
+/* Sizes around each size at which the buffer grows, and around the bound. */
 static void test_a_file_is_read_whole_or_refused_at_the_bound(void **state)
 {
 	static const size_t sizes[] = { 0,    1,    2,	  4094, 4095,  4096,  4097,
@@ -191,7 +191,7 @@ static void test_a_proc_file_is_written_at_once(void **state)
 	assert_string_equal(got, "0 1 2\n");
 	(void)snprintf(path, sizeof(path), "%s/file", dir);
 	assert_int_equal(unlink(path) | rmdir(dir), 0);
-	/* The file itself refuses the write; /dev/full accepts none. */
+	/* An error of the write itself: /dev/full accepts no byte. */
 	AUTO_CLOSE int dev = open("/dev", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_int_equal(io_write_proc(dev, "full", "value\n", &e), -1);
 	assert_int_equal(e.sys, ENOSPC);

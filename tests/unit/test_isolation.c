@@ -1,4 +1,5 @@
-/* Which options each kind of isolation accepts. */
+/* isolation: knows which options each kind of isolation (namespaces or Landlock)
+ * accepts. */
 #include "policy/isolation.h"
 
 #include <setjmp.h>

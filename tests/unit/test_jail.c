@@ -1,4 +1,4 @@
-/* Code in the jail tries operations that must fail there. */
+/* jail: the work in a jail tries operations that must fail there. */
 #include "base/worker.h"
 #include "sandbox/root/jail.h"
 
@@ -24,7 +24,7 @@
 #include "tests/unit/scene.h"
 #include "tests/unit/subids.h"
 
-/* The jail's report: the first claim that did not hold. */
+/* The result of work in the jail: the first check that failed there, with errno. */
 struct report {
 	int sys;
 	char claim[200];
@@ -48,7 +48,7 @@ struct world {
 	const struct idmaps *ranges; /* NULL: one id */
 	enum jail_role role;
 	bool reads_all;
-	bool is_apart; /* the folder is a detached mount */
+	bool is_apart; /* the folder is a detached copy of a mount */
 	uid_t uid;
 	gid_t gid;
 	uint64_t file_max;
@@ -57,7 +57,8 @@ struct world {
 	struct err e;
 };
 
-/* Clones the mount, as a caller with a mount namespace of its own does. */
+/* Makes a detached copy of the mount, as a caller with a mount namespace of its own
+ * may. */
 static int clone_apart(const char *path)
 {
 	struct idmap uid, gid;
@@ -71,7 +72,7 @@ static int clone_apart(const char *path)
 	return sys_open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 }
 
-/* Runs in a child, since the caller's process changes its credentials. */
+/* Runs the work in a child, since the caller changes its own credentials for it. */
 static void play(void *arg)
 {
 	struct world *w = arg;
@@ -237,7 +238,8 @@ static void test_nothing_but_the_folder_can_be_reached(void **state)
 	assert_int_equal(run(&w), 0);
 }
 
-/* Copies are refused, too: no path leads from them to the host's tree. */
+/* The second folder is a read-only detached copy of a mount: writes to it are
+ * refused, and no path leads from it to the rest of the host. */
 static void look_beside(const void *arg, int folder, int in, void *result)
 {
 	const int beside = JAIL_BESIDE;
@@ -466,7 +468,8 @@ static int give(int folder, const char *name, uid_t uid, gid_t gid)
 	return fchownat(folder, name, uid, gid, BY_FD);
 }
 
-/* Makes three files and a folder, which the tests check from outside. */
+/* Makes three files with other owners and a folder, whose owners outside the tests
+ * then check. */
 static void give_away(const void *arg, int folder, int in, void *result)
 {
 	struct report *r = result;
@@ -521,7 +524,8 @@ static void test_with_ranges_files_are_given_to_others(void **state)
 	assert_int_equal(lstat(link, &st), 0);
 	assert_int_equal(st.st_uid, first);
 	assert_int_equal(stat(twin, &st), 0);
-	assert_int_equal(st.st_uid, first + 65534); /* 1000 is not in the range */
+	/* 1000 is not in the range, so the owner is the overflow id. */
+	assert_int_equal(st.st_uid, first + 65534);
 	assert_int_equal(st.st_nlink, 2);
 	assert_int_equal(rmdir(sealed), 0);
 }
@@ -563,8 +567,8 @@ static void read_sealed(const void *arg, int folder, int in, void *result)
 	CLAIM(r, unlinkat(folder, "sealed/x", 0) < 0 && errno == EACCES);
 }
 
-/* Only the role that removes may write to all folders, and only the role that
- * reads may read all of them. */
+/* Only the jail that removes may write to every folder, and only the jail that reads
+ * may read every folder. */
 static void test_with_ranges_each_role_does_what_it_is_for(void **state)
 {
 	AUTO_FREE char *sealed = scene_path(state, "sealed");
@@ -599,7 +603,8 @@ static void test_with_ranges_nothing_else_is_in_reach_either(void **state)
 	}
 }
 
-/* The error is the work's own, and no process is left to be waited for. */
+/* The jail's work gets an error, which the caller receives; no child is left to be
+ * waited for. */
 static void ask_for_others(void *arg)
 {
 	struct in_ranges *r = arg;

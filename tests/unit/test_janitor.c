@@ -1,5 +1,5 @@
-/* A child of the test plays the launcher.  The test is a subreaper, so that it
- * can wait for the janitor that the launcher leaves behind. */
+/* janitor: a child of the test plays the launcher.  The test is a subreaper, so that
+ * it can wait for the janitor that outlives the launcher. */
 #include "sandbox/launch/janitor.h"
 
 #include <setjmp.h>
@@ -25,7 +25,7 @@
 #include "tests/patience.h"
 #include "tests/unit/scene.h"
 
-static const struct cgroup no_cgroup; /* the same as a zero object */
+static const struct cgroup no_cgroup; /* all zero: there is no cgroup */
 
 enum launcher_end { DISMISSES, IS_KILLED, EXITS, LEAVES_WORK };
 
@@ -95,12 +95,12 @@ static void test_modes_come_back_unless_it_was_dismissed(void **state)
 	}
 }
 
-/* A launcher on a terminal of its own, with nothing else to undo. */
+/* A launcher on a terminal of its own.  Its janitor has nothing to remove. */
 struct launcher {
 	struct terminal t;
 	struct overlay_upper none;
 	struct janitor j;
-	int ours; /* the other end of the terminal */
+	int ours; /* the test's end of the terminal */
 };
 
 static void launcher_begin(struct launcher *l)
@@ -150,8 +150,8 @@ static void test_signals_of_the_terminal_do_not_reach_it(void **state)
 	scene_child(play_signals, NULL);
 }
 
-/* A reader of the caller's output must see its end in time, so the janitor may
- * hold no end of such a pipe. */
+/* A reader of the caller's output waits until all ends of the pipe are closed, so
+ * the janitor, which outlives the launcher, may hold none. */
 static void play_pipes(void *arg)
 {
 	struct launcher l;
@@ -264,7 +264,8 @@ static void test_an_upper_folder_is_removed_with_what_is_in_it(void **state)
 	free(u.path);
 }
 
-/* A launcher that has confined itself leaves this work, which it may no longer do. */
+/* A launcher that has confined itself may no longer remove the upper layer; it
+ * leaves that to the janitor. */
 static void test_the_janitor_does_the_work_that_it_is_left(void **state)
 {
 	AUTO_FREE char *path = scene_path(state, "upper-1");

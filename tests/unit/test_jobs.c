@@ -1,4 +1,5 @@
-/* Jobs, with an executor that may send anything at any time. */
+/* jobs: manages the processes that clients start, with an executor that may send
+ * anything at any time. */
 #include "supervisor/jobs.h"
 
 #include <setjmp.h>
@@ -29,14 +30,14 @@ struct scene {
 	struct sandbox box;
 	struct instance instance;
 	struct jobs jobs;
-	int executor; /* the executor's end of the channel */
+	int executor; /* the executor's end of its channel to the supervisor */
 	struct buffer said; /* the executor's next frames */
 	unsigned started, failed, ended, waited, looked_up;
-	bool is_nobody; /* true while the user that is looked up does not exist */
-	uint32_t sys; /* errno of the last failure */
+	bool is_nobody; /* whether the user that is looked up does not exist */
+	uint32_t sys; /* errno in the last report about a failed start */
 };
 
-/* Clients are told apart by address alone. */
+/* Stand for two clients: jobs compares the addresses of clients only. */
 static char clients[2];
 
 static struct client *client(int i)
@@ -249,7 +250,8 @@ static void what_comes_at_the_wrong_time_breaks_the_protocol(void **state)
 {
 	struct scene *s = *state;
 
-	assert_int_equal(say_started(s, 1), 0); /* unknown here: maybe a session's */
+	/* `jobs` does not know this id; a session may own it. */
+	assert_int_equal(say_started(s, 1), 0);
 	run(s, 1, client(0));
 	assert_int_equal(say_started(s, 1), -1);
 	assert_int_equal(say_failed(s, 1), -1);
@@ -352,7 +354,7 @@ static void a_user_is_looked_up_before_it_is_started(void **state)
 	assert_int_equal(s->looked_up, 1);
 }
 
-/* The job is removed, and its slot is free. */
+/* The job of a user that does not exist is removed, and its slot is free again. */
 static void of_one_that_is_not_found_nothing_is_left(void **state)
 {
 	struct scene *s = *state;
@@ -436,7 +438,8 @@ static void a_client_that_goes_takes_what_is_its_own(void **state)
 	assert_int_equal(jobs_wait(&s->jobs, 3, client(0), text_copy("2"), &e), 0);
 	assert_non_null(add(s, 4, client(0)));
 	jobs_leave(&s->jobs, client(0), NOW);
-	assert_null(jobs_find(&s->jobs, 4)); /* the executor was not even asked for it */
+	/* It is removed at once: the executor had not started it yet. */
+	assert_null(jobs_find(&s->jobs, 4));
 	assert_int_equal(signals(s, got, 8), 1);
 	assert_int_equal(got[0], SIGHUP);
 	assert_int_equal(say_exited(s, 3), 1);
@@ -445,9 +448,9 @@ static void a_client_that_goes_takes_what_is_its_own(void **state)
 
 /* --- time ----------------------------------------------------------------- */
 
-/* A process with this time-out, asked for at NOW, whose client leaves at
- * `gone`; -1: it stays.  The sandbox is paused from `pause` to `resume`; 0: it
- * is not. */
+/* A process that was started at NOW with this time-out.  Its client leaves at
+ * `gone`; -1: it stays.  The sandbox is paused from `pause` to `resume`; 0: it is
+ * not paused. */
 struct life {
 	uint64_t timeout_ms;
 	int64_t gone, pause, resume;
@@ -462,10 +465,10 @@ static const struct life lives[] = {
 	{ .timeout_ms = 1, .gone = -1, .end = 1, .is_late = true },
 	{ .timeout_ms = 60000, .gone = -1, .end = 60000, .is_late = true },
 	{ .gone = 7, .end = 7 + GRACE_MS },
-	/* The earlier of the two ends it. */
+	/* The process ends at the earlier of its time-out and the grace period. */
 	{ .timeout_ms = 60000, .gone = 7, .end = 7 + GRACE_MS },
 	{ .timeout_ms = 5000, .gone = 7, .end = 5000, .is_late = true },
-	/* No time passes in a pause. */
+	/* A pause takes no time from the time-out or the grace period. */
 	{ .timeout_ms = 60000,
 	  .gone = -1,
 	  .pause = 59999,
@@ -479,7 +482,8 @@ static const struct life lives[] = {
 	  .end = 60001,
 	  .is_late = true },
 	{ .gone = 7, .pause = 8, .resume = 50008, .end = 7 + GRACE_MS + 50000 },
-	/* Its client leaves during the pause: after the pause the grace is whole. */
+	/* If the client leaves during the pause, the whole grace period comes after
+	 * it. */
 	{ .gone = 30000, .pause = 8, .resume = 50008, .end = 50008 + GRACE_MS },
 	{ .timeout_ms = 60000,
 	  .gone = 30000,
@@ -488,7 +492,8 @@ static const struct life lives[] = {
 	  .end = 50008 + GRACE_MS },
 };
 
-/* Does the work of this moment.  Returns true if the end was sent. */
+/* Does what is due at this time.  Returns true if the end of the process was
+ * requested. */
 static bool step(struct scene *s, const struct life *l, int64_t at)
 {
 	uint32_t got[8];
@@ -506,7 +511,8 @@ static bool step(struct scene *s, const struct life *l, int64_t at)
 	return has_ended;
 }
 
-/* Returns the next event of its life, the moment before jobs_due(), or jobs_due(). */
+/* Returns the next time at which something happens: the next event of `l`,
+ * jobs_due(), or the millisecond before that. */
 static int64_t next_moment(const struct scene *s, const struct life *l, int64_t at)
 {
 	const int64_t due = jobs_due(&s->jobs);
@@ -542,7 +548,7 @@ static void a_process_is_ended_when_its_time_has_come(void **state)
 	}
 }
 
-/* The earliest deadline of all jobs counts. */
+/* jobs_due() returns the earliest deadline of all jobs. */
 static void the_next_is_due_first(void **state)
 {
 	static const uint64_t timeouts[] = { 300, 0, 100, 200 };
@@ -564,7 +570,8 @@ static void the_next_is_due_first(void **state)
 	assert_int_equal(jobs_due(&s->jobs), 0);
 }
 
-/* The executor would call such a request untimely. */
+/* During a pause or after a stop the executor takes a request to start for a broken
+ * protocol, so the supervisor sends none. */
 static void nothing_is_started_in_a_pause_or_a_stop(void **state)
 {
 	struct scene *s = *state;

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/own.h"
 
-/* A text that may hold NUL, and its length. */
+/* A text, which may contain a 0 byte, and its length. */
 #define TEXT(s) (s), sizeof(s) - 1
 
 struct sample {
@@ -195,7 +195,8 @@ static void readers_know_where_they_are(void **state)
 	json_root(doc, "file", &root);
 	assert_false(json_member(&root, "none", &item));
 	assert_null(item.value);
-	assert_false(json_member(&item, "none", &list)); /* it leaves the value empty */
+	/* A lookup that fails leaves `item` without a value. */
+	assert_false(json_member(&item, "none", &list));
 	assert_false(json_member(&root, "LIST", &item));
 	assert_true(json_member(&root, "list", &list));
 	assert_string_equal(list.place, "file.list");

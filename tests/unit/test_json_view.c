@@ -1,5 +1,4 @@
-/* A value read from a line of JSON is exactly the text in that line, and no
- * other value is found. */
+/* json_view: finds a member's text in a line of JSON, and no other. */
 #include "cli/common/json_view.h"
 
 #include <setjmp.h>
@@ -23,7 +22,7 @@ static struct json_view scan(const char *line)
 	return r;
 }
 
-/* A member's text as it is in the line; NULL: there is no such member. */
+/* The text of a member as it is in the line; NULL: the line has no such member. */
 static const struct {
 	const char *line, *path, *raw;
 } members[] = {
@@ -199,12 +198,12 @@ static void test_an_escaped_quote_ends_no_string(void **state)
 		count++;
 	}
 	assert_int_equal(count, ARRAY_LEN(items));
-	/* Lines that were never scanned and end early. */
+	/* Texts that no scan has checked, and that end early. */
 	assert_int_equal(json_view_get((struct json_view){ "{\"a\\", 4 }, "a").len, 0);
 	assert_int_equal(json_view_get((struct json_view){ "{\"\\\"", 4 }, "a").len, 0);
 }
 
-/* Each byte is read a few times, and not once for each escape before it. */
+/* Many escapes take linear time: no byte is read again for each escape before it. */
 static void test_many_escapes_cost_what_they_are(void **state)
 {
 	enum { MANY = 8 << 20 };
@@ -236,7 +235,8 @@ static const struct {
 	{ "\"Z===\"", NULL, 0 },
 	{ "\"====\"", NULL, 0 },
 	{ "\"Zg==Zg==\"", NULL, 0 },
-	{ "\"Zh==\"", NULL, 0 }, /* the text of no byte: the last bits are not 0 */
+	/* Not valid: it encodes no byte, and its unused last bits are not 0. */
+	{ "\"Zh==\"", NULL, 0 },
 	{ "\"Zm 9v==\"", NULL, 0 },
 	{ "\"Zm9-\"", NULL, 0 },
 	{ "1", NULL, 0 },
@@ -274,7 +274,8 @@ static void test_invalid_json_is_refused(void **state)
 	}
 }
 
-/* 60 levels deep, and a hundred thousand members wide. */
+/* A text that is 60 levels deep and has a hundred thousand members: neither uses up
+ * the stack. */
 static void test_depth_and_width_cost_no_stack(void **state)
 {
 	enum { DEEP = 60, WIDE = 100000 };

@@ -1,4 +1,4 @@
-/* JSON output is valid, whatever the bytes. */
+/* json_write: writes valid JSON, whatever the bytes are. */
 #include "base/json_write.h"
 
 #include <setjmp.h>
@@ -90,7 +90,7 @@ static void test_a_text_that_does_not_fit_is_known(void **state)
 	buffer_done(&b);
 }
 
-/* Writes one line of everything, which is to be `line`. */
+/* Writes one line with every kind of value; the test compares it with `line`. */
 static void put_all(struct buffer *b)
 {
 	json_write_open(b, NULL, "{");

@@ -1,4 +1,5 @@
-/* Each case runs in a child, since a domain is for ever. */
+/* landlock: each case runs in a child, since a process never leaves a Landlock
+ * domain. */
 #include "sandbox/kernel/landlock.h"
 
 #include <setjmp.h>
@@ -33,7 +34,7 @@ static void play_try(void *arg)
 	CHECK(landlock_try(&e) == 0);
 	if (landlock_abi() >= LANDLOCK_ABI_SCOPES)
 		CHECK(kill(getppid(), 0) == -1 && errno == EPERM);
-	/* Domains nest; this one denies nothing that a test needs. */
+	/* The second domain, inside the first, denies nothing that this test needs. */
 	CHECK(landlock_try(&e) == 0);
 }
 
@@ -59,7 +60,7 @@ static int touch(const char *path, int flags)
 
 #define REFUSED(call, code) CHECK((call) < 0 && errno == (code))
 
-/* In a folder with mine/f, theirs/f, others/. */
+/* Runs in a folder with the files mine/f and theirs/f and the folder others/. */
 static void play_confined(void *arg)
 {
 	const uint64_t all = LANDLOCK_READ_FILE | LANDLOCK_READ_DIR |
@@ -102,7 +103,7 @@ static void test_landlock_needs_no_new_privs(void **state)
 	(void)state;
 	need_landlock();
 	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
-		skip(); /* a sandbox always sets no_new_privs */
+		skip(); /* no_new_privs is set already, as in every sandbox */
 	scene_child(play_without_bit, NULL);
 }
 

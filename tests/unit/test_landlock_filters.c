@@ -1,4 +1,5 @@
-/* The filters for --isolation landlock, run in an interpreter. */
+/* Runs the seccomp filters of --isolation landlock in an interpreter instead of the
+ * kernel. */
 #include <errno.h>
 #include <linux/audit.h>
 #include <setjmp.h>
@@ -22,7 +23,7 @@
 
 #define PASSES 0
 
-/* Returns the errno, or PASSES. */
+/* Returns the errno with which the filter refuses the call, or PASSES. */
 static int answer(enum seccomp_landlock which, long nr, uint64_t a, uint64_t b,
 		  uint64_t c)
 {
@@ -57,7 +58,8 @@ static void test_others_are_out_of_reach(void **state)
 		assert_int_equal(answer(SECCOMP_LANDLOCK, second[i], 0, 0, 0), PASSES);
 		assert_int_equal(answer(SECCOMP_LANDLOCK, second[i], 0, 4242, 0), EPERM);
 	}
-	/* The priority of our own process group, and of all processes of a user. */
+	/* Setting the priority of the caller's process group passes, of all
+	 * processes of a user it does not. */
 	assert_int_equal(answer(SECCOMP_LANDLOCK, SYS_setpriority, 1, 0, 0), PASSES);
 	assert_int_equal(answer(SECCOMP_LANDLOCK, SYS_setpriority, 2, 0, 0), EPERM);
 }
@@ -79,7 +81,8 @@ static void test_calls_that_landlock_does_not_see_are_refused(void **state)
 	assert_int_equal(answer(SECCOMP_LANDLOCK, SYS_openat, 0, 0, 0), PASSES);
 }
 
-/* Calls of Linux 6.8 to 6.17; the numbers are the same on both architectures. */
+/* System calls of Linux 6.8 to 6.17, which have the same numbers on both
+ * architectures. */
 enum { SETXATTRAT = 463, GETXATTRAT, LISTXATTRAT, REMOVEXATTRAT,
        STATMOUNT = 457, LISTMOUNT, FILE_GETATTR = 468, FILE_SETATTR };
 

@@ -1,5 +1,5 @@
-/* The domain around a root: the operations that it permits.  Each case runs in a
- * child, since a domain is for ever. */
+/* landlock_root: tests the operations that the Landlock domain around a sandbox's
+ * root permits.  Each case runs in a child, since a process never leaves its domain. */
 #include "sandbox/kernel/landlock_root.h"
 
 #include <setjmp.h>
@@ -42,7 +42,8 @@ static int place(const char *path)
 	return fd;
 }
 
-/* In a folder with root/a/f, root/b/, others/file, others/folder/f, theirs/f. */
+/* Runs in a folder with root/a/f, root/b/, others/file, others/folder/f and
+ * theirs/f. */
 static void play_restricted(void *arg)
 {
 	struct err e = { 0 };
@@ -58,7 +59,8 @@ static void play_restricted(void *arg)
 	landlock_root_add(&f, memory);
 	landlock_root_add(&f, place("others/folder"));
 	CHECK(f.other_count == 4);
-	/* /proc, through which descriptors are reopened. */
+	/* Without /proc in the domain descriptors could not be opened again through
+	 * /proc/self/fd. */
 	landlock_root_add(&f, place("/proc"));
 	CHECK(landlock_root_enter(&f, &e) == 0);
 
@@ -69,7 +71,7 @@ static void play_restricted(void *arg)
 	CHECK(touch("others/folder/f", O_RDWR) == 0);
 	CHECK(again(file, O_RDWR | O_TRUNC) == 0 && again(memory, O_RDWR) == 0);
 	CHECK(again(ends[0], O_RDONLY | O_NONBLOCK) == 0);
-	/* The domain restricts files only. */
+	/* The domain restricts access to files, but no signals. */
 	CHECK(kill(getppid(), 0) == 0);
 
 	REFUSED(touch("theirs/f", O_RDONLY), EACCES);
@@ -110,7 +112,7 @@ static void play_closed(void *arg)
 
 	(void)arg;
 	CHECK(landlock_root_enter(&f, &e) == -1 && e.sys == EBADF);
-	/* This process is in no domain. */
+	/* The failed call has put this process into no domain. */
 	CHECK(touch("/etc/passwd", O_RDONLY) == 0);
 }
 
@@ -147,7 +149,7 @@ static void test_the_root_needs_no_new_privs(void **state)
 {
 	need_abi(LANDLOCK_ABI_REFER);
 	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
-		skip(); /* a sandbox always sets no_new_privs */
+		skip(); /* no_new_privs is set already, as in every sandbox */
 	scene_child(play_without_bit, *state);
 }
 

@@ -1,4 +1,5 @@
-/* Which paths may be opened, as data: no process is confined here. */
+/* landlock_rules: decides which paths a command may open.  No process is confined
+ * here. */
 #include "sandbox/landlock/landlock_rules.h"
 
 #include <setjmp.h>

@@ -98,7 +98,7 @@ static void test_one_that_is_used_is_not_removed(void **state)
 	store_done(&s);
 }
 
-/* Ends with a 0, which the compiler adds. */
+/* The text and its size, with the 0 byte that the compiler adds. */
 #define TEXT(t) MAGIC t, sizeof(MAGIC t)
 
 static void test_an_unknown_config_is_refused(void **state)
@@ -137,7 +137,8 @@ static void test_an_unknown_config_is_refused(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		struct launch_config r = { .size = 77 };
 		struct err e = { 0 };
-		/* An exact copy, so that a sanitizer sees a read beyond it. */
+		/* A copy of exactly the text's size, so that a sanitizer sees a read
+		 * beyond it. */
 		AUTO_FREE char *text = malloc(bad[i].len + !bad[i].len);
 		memcpy(text, bad[i].text, bad[i].len);
 		if (launch_config_parse(text, bad[i].len, &r, &e) == 0)

@@ -20,7 +20,8 @@
 #include "tests/unit/archive.h"
 #include "tests/unit/in_store.h"
 
-/* Makes a layer of a folder with a file, and its diff_id. */
+/* Makes a layer that has a folder with a file.  Returns the tar's descriptor, and
+ * its digest (the diff_id) in *ret. */
 static int small_layer(struct digest *ret, const char *text)
 {
 	struct buffer tar;
@@ -89,7 +90,7 @@ static void check_small(const struct store *s, const struct digest *d, const cha
 	assert_string_equal(is, text);
 }
 
-/* Compares member by member: padding of the struct may differ. */
+/* Compares the members one by one, since the padding of the structs may differ. */
 static void assert_same(const struct layer_about *a, const struct layer_about *b)
 {
 	assert_int_equal(a->entries, b->entries);
@@ -121,10 +122,11 @@ static void test_a_layer_is_unpacked_once(void **state)
 	assert_true(layers_has(&s, &d, &again));
 	assert_same(&about, &again);
 	check_small(&s, &d, "text");
-	/* The blob is not even read. */
+	/* The layer is in the store, so the blob is not even read. */
 	unpack(&s, null, &d, &again);
 	assert_same(&about, &again);
-	/* Without its diff_id, the layer is found only by unpacking. */
+	/* Without a diff_id the layer has to be unpacked to find that the store has
+	 * it. */
 	unpack(&s, blob, NULL, &again);
 	assert_same(&about, &again);
 	assert_int_equal(scene_open_fds(), before);
@@ -268,7 +270,7 @@ static void test_several_at_once_agree(void **state)
 	for (size_t i = 0; i < OTHERS; i++) {
 		pids[i] = fork();
 		assert_true(pids[i] >= 0);
-		if (pids[i] == 0) /* half of them do not know its name */
+		if (pids[i] == 0) /* half of them get no diff_id */
 			be_another(&s, blob, i % 2 ? &d : NULL);
 	}
 	for (size_t i = 0; i < OTHERS; i++)
@@ -281,10 +283,10 @@ static void test_several_at_once_agree(void **state)
 
 #define PAGE 4096
 
-/* Kills a process that unpacks, when no more than PAGE of the first `len` bytes
- * of a layer are unread: the pipe holds one page.  Its jailed process dies with
- * it, and holds the lock of the unfinished layer until then: this process is a
- * subreaper and waits for both. */
+/* Starts a process that unpacks a layer, sends it the first `len` bytes through a
+ * pipe of one page, and kills it when at most that page is unread. Its jailed child
+ * dies with it, and holds the lock of the unfinished layer until then: this process
+ * is a subreaper and waits for both. */
 static void kill_over(const struct store *s, const struct digest *d, const void *bytes,
 		      size_t len)
 {

@@ -1,5 +1,5 @@
-/* Paths that were used, in a folder of the test, and the volumes that a policy
- * needs for them. */
+/* learn_paths: finds the volumes that a policy needs, from the paths that a traced
+ * command used, here in a folder of the test. */
 #include "sandbox/learn/learn_paths.h"
 
 #include <setjmp.h>
@@ -57,8 +57,8 @@ static void end(struct world *w)
 	protect_free(w->later);
 }
 
-/* Makes a file of the host, with the folders above it; a folder if the name
- * ends in '/'. */
+/* Makes a file below the world's top folder, with the folders above it; if the name
+ * ends in '/', it is a folder. */
 static void make(const struct world *w, const char *name)
 {
 	AUTO_FREE char *path = text_format("%s/%s", w->top, name);
@@ -81,8 +81,8 @@ static void use(struct world *w, const char *name, unsigned how)
 	trace_set_add(&w->seen, path, how);
 }
 
-/* Compares all volumes of the policy: "NAME r", "NAME w", "NAME e", with '/'
- * for folders. */
+/* Compares all volumes of the policy with a list of "NAME r", "NAME w" and "NAME e",
+ * where a folder's name ends in '/'. */
 static void expect(struct world *w, const char *all)
 {
 	const struct learn_ground ground = { &w->plain, &w->also, &w->homes, &w->own,
@@ -256,7 +256,7 @@ static void test_a_home_is_one_by_any_of_its_names(void **state)
 	struct world w;
 
 	begin(&w, *state);
-	list_done(&w.homes); /* its own folder is no home here */
+	list_done(&w.homes); /* only $top/var/u counts as a home in this test */
 	list_addf(&w.homes, "%s/var/u", w.top);
 	list_addf(&w.secrets, "%s/var/u/.ssh", w.top);
 	make(&w, "var/u/.ssh/id");
@@ -316,7 +316,7 @@ static void test_an_unreadable_path_is_not_shown(void **state)
 	struct world w;
 
 	if (geteuid() == 0)
-		skip(); /* a user who may read everything */
+		skip(); /* root may read everything */
 	begin(&w, *state);
 	make(&w, "d/closed");
 	make(&w, "d/open");

@@ -1,6 +1,6 @@
-/* A sandbox that ends with one connection: which client may ask for what before
- * the sandbox is taken, and whose leaving ends it.  The test runs the parts of
- * the supervisor that clients talk to; another process stands for pid 1. */
+/* lease: a sandbox that ends with one connection. Tests what each client may ask for
+ * before the sandbox is taken, and which client's leaving ends it. The test runs the
+ * parts of the supervisor that serve clients; another process stands for pid 1. */
 #include "supervisor/lease.h"
 
 #include <setjmp.h>
@@ -32,8 +32,9 @@ static struct {
 	struct registry_entry entry;
 	struct launch launch;
 	struct policy policy;
-	int holder;    /* the test's end of the lease */
-	int channel;   /* the other end of the channel; there is no executor */
+	/* The test's end of the connection on which the sandbox's life depends. */
+	int holder;
+	int channel;   /* the executor's end of the channel, held by the test */
 	unsigned open; /* descriptors before the test */
 	char answer[ANSWER_MAX];
 } x;
@@ -64,7 +65,7 @@ static pid_t start_process(void)
 	return pid;
 }
 
-/* Starts the supervisor as supervisor_run() does, but unconfined. */
+/* Starts the supervisor as supervisor_run() does, but does not confine it. */
 static void start_supervisor(int lease)
 {
 	struct supervisor *s = &x.s;
@@ -105,7 +106,8 @@ static int start(void **state, bool has_lease)
 	x.open = scene_open_fds();
 	policy_init(&x.policy);
 	launch_init(&x.launch, &x.policy);
-	x.launch.sandbox.pid = start_process(); /* first: it inherits no connection */
+	/* Started first, so that it inherits no connection. */
+	x.launch.sandbox.pid = start_process();
 	x.launch.sandbox.channel = make_pair(&x.channel);
 	if ((has_lease ? registry_create_waiting("box", &x.entry, &e) :
 			 registry_create("box", &x.entry, &e)) < 0)
@@ -139,7 +141,7 @@ static void end_supervisor(struct supervisor *s)
 	own_free(&s->created);
 }
 
-/* Cleans up whatever state a test left. */
+/* Ends whatever a test has left running, and removes its files. */
 static int teardown(void **state)
 {
 	if (x.launch.sandbox.pid > 0) {
@@ -161,7 +163,7 @@ static int teardown(void **state)
 
 /* --- those who talk to it ----------------------------------------------------- */
 
-/* Does what a turn of the supervisor's loop does for clients. */
+/* Does what the supervisor's loop does for its clients in one turn. */
 static void turn(void)
 {
 	struct pollfd w[CLIENTS_MAX];
@@ -241,7 +243,7 @@ static void expect_alive(void)
 	assert_int_equal(waitpid(x.launch.sandbox.pid, NULL, WNOHANG), 0);
 }
 
-/* The sandbox has ended because of the lease, and pid 1 was killed. */
+/* Checks that the sandbox has ended because of the lease, and that pid 1 was killed. */
 static void expect_end(void)
 {
 	int status = 0;
@@ -265,7 +267,7 @@ static void test_a_waiting_sandbox_has_its_holder_as_a_client(void **state)
 	(void)state;
 	assert_int_equal(x.s.client_count, 1);
 	assert_ptr_equal(x.s.lease.holder, x.s.clients[0]);
-	assert_true(x.s.lease.fd <= 0); /* the client owns it now */
+	assert_true(x.s.lease.fd <= 0); /* the client has taken over the descriptor */
 	assert_string_equal(lease_state(&x.s.lease), "\"waiting\"");
 	assert_int_equal(lease_check(&x.s, x.s.clients[0], NULL), 0);
 	assert_true(shows_as_waiting());
@@ -287,7 +289,8 @@ static void test_a_look_at_a_waiting_sandbox_does_not_take_it(void **state)
 	}
 	expect(other, INFO, "\"lease\":\"waiting\"");
 	assert_true(shows_as_waiting());
-	assert_int_equal(x.s.clocks.ttl_due, 0); /* --ttl does not run yet */
+	/* --ttl counts only from when it is taken. */
+	assert_int_equal(x.s.clocks.ttl_due, 0);
 	expect_alive();
 }
 
@@ -511,7 +514,7 @@ static void test_released_it_has_the_name_that_was_asked_for(void **state)
 	expect_absent("box");
 }
 
-/* A name that cannot be had leaves the lease unchanged. */
+/* A release with a name that another sandbox has fails, and changes nothing. */
 static void test_a_lease_is_held_as_before_where_the_name_is_taken(void **state)
 {
 	struct registry_entry house;
@@ -540,7 +543,8 @@ static void test_a_lease_is_not_released_for_a_holder_that_has_gone(void **state
 	expect_end();
 }
 
-/* The holder still reads: the answer tells it who owns the sandbox. */
+/* The holder has sent its last request but still reads, so the answer tells it that
+ * the sandbox is released. */
 static void test_a_lease_is_released_for_a_holder_that_says_nothing_more(void **state)
 {
 	(void)state;
@@ -566,7 +570,8 @@ static void test_without_a_lease_nobodys_leaving_ends_it(void **state)
 	leave(&one);
 	leave(&two);
 	expect_alive();
-	assert_int_equal(x.s.clocks.ttl_due, 0); /* it runs from the start of the loop */
+	/* It is set when the supervisor's loop starts. */
+	assert_int_equal(x.s.clocks.ttl_due, 0);
 }
 
 #define LEASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

@@ -75,7 +75,7 @@ static void add(struct ledger *l, unsigned n)
 	assert_int_equal(ledger_add(l, "test", members, false, &e), 0);
 }
 
-/* Checks the whole ledger.  Returns -1 with *e if it is broken. */
+/* Checks the whole ledger.  Returns -1 and sets *e if an entry is wrong. */
 static int check(const struct place *p, struct ledger_check *c, struct err *e)
 {
 	struct ledger_walk w;
@@ -264,14 +264,14 @@ static void test_the_chain_goes_on_in_the_next_file(void **state)
 		add(&p->l, n);
 	assert_true(p->l.number > 5);
 	claim_whole(p, 60);
-	/* Another process has no state in memory. */
+	/* A second writer, which has only read the files. */
 	ledger_init(&other);
 	other.file_max = 1000;
 	assert_int_equal(ledger_open(&other, p->path, &e), 0);
 	assert_int_equal(other.number, p->l.number);
 	for (unsigned n = 0; n < 20; n++)
 		add(&other, n);
-	add(&p->l, 60); /* the first one goes on after the other's entries */
+	add(&p->l, 60); /* this writer notices the entries that the other one added */
 	assert_int_equal(p->l.number, other.number);
 	ledger_done(&other);
 	claim_whole(p, 81);
@@ -294,7 +294,8 @@ static void test_files_that_were_taken_away_are_missed(void **state)
 	assert_int_equal(unlinkat(p->l.folder, "log.2", 0), 0);
 	claim_broken(p, "log.3:1: it does not follow");
 	put_text(p, 2, second, strlen(second));
-	/* The owner may have moved the oldest file elsewhere. */
+	/* The owner may have moved the oldest file elsewhere: the log is accepted
+	 * again with the hash of the last moved entry as an anchor. */
 	assert_int_equal(unlinkat(p->l.folder, "log.1", 0), 0);
 	claim_broken(p, "log.2:1: the log begins with entry");
 	struct ledger_entry x;
@@ -328,7 +329,8 @@ static void test_a_part_of_a_line_is_ended_and_told(void **state)
 		assert_int_equal(c.torn_len, 0);
 		assert_int_equal(c.torn_count, i < 4 ? i + 1 : i);
 	}
-	/* The chain covers the report, too. */
+	/* The chain of hashes includes the entry that reports a torn line, so
+	 * changing it is found. */
 	size_t len;
 	AUTO_FREE char *text = text_of(p, 1, &len);
 	char *at = strstr(text, "x\ny<torn>");
@@ -347,7 +349,7 @@ static void test_an_entry_without_its_newline_is_no_entry(void **state)
 	add(&p->l, 1);
 	AUTO_FREE char *text = text_of(p, 1, &len);
 	put_text(p, 1, text, len - 1);
-	add(&p->l, 2); /* the torn entry's number is free */
+	add(&p->l, 2); /* the torn entry does not count, so its number is used again */
 	struct ledger_check c;
 	struct err e;
 	assert_int_equal(check(p, &c, &e), 0);
@@ -364,7 +366,8 @@ static void test_the_first_line_of_a_file_may_be_torn(void **state)
 	claim_whole(p, 2);
 	p->l.file_max = 100;
 	assert_int_equal(io_write_all(p->l.file, "{\"v\"", 4), 0);
-	add(&p->l, 1); /* the torn line is ended in place, though the file is full */
+	/* The torn line is ended in the same file, although the file is full. */
+	add(&p->l, 1);
 	assert_int_equal(p->l.number, 1);
 	add(&p->l, 2);
 	assert_int_equal(p->l.number, 2);
@@ -389,7 +392,7 @@ static void test_a_whole_line_that_is_no_entry_refuses_the_next(void **state)
 		claim_broken(p, "log.1:2: it is no entry");
 		put_text(p, 1, text, len);
 	}
-	/* Nor is one that is longer than an entry can be. */
+	/* A line that is longer than any entry is no torn entry either. */
 	AUTO_FREE char *much = calloc(1, 3 * LEDGER_ENTRY_MAX);
 	assert_int_equal(io_write_all(p->l.file, much, 3 * LEDGER_ENTRY_MAX), 0);
 	assert_int_equal(ledger_add(&p->l, "test", "", false, &e), -1);
@@ -437,7 +440,7 @@ static void test_an_entry_is_bounded(void **state)
 	memset(much, 'x', LEDGER_ENTRY_MAX);
 	assert_int_equal(ledger_add(&p->l, "test", much, false, &e), -1);
 	assert_int_equal(e.kind, ERR_LIMIT);
-	/* The ledger goes on after the longest possible entry. */
+	/* After the longest possible entry further ones can be added. */
 	memcpy(much, "\"x\":\"", 5);
 	strcpy(much + LEDGER_ENTRY_MAX - 514, "\"");
 	for (int i = 0; i < 4; i++) {
@@ -459,7 +462,7 @@ static void write_each(const char *path)
 
 	ledger_init(&l);
 	l.file_max = 20000;
-	l.wait_ms = PATIENCE_MS; /* a turn may take long to come */
+	l.wait_ms = PATIENCE_MS; /* its turn to have the lock may come late */
 	if (ledger_open(&l, path, &e) < 0)
 		_exit(1);
 	for (int n = 0; n < EACH; n++)
@@ -518,7 +521,7 @@ static void release(pid_t pid, int *release)
 	assert_int_equal(status, 0);
 }
 
-/* With a waiting time of 0 there is exactly one try, so the lock alone decides. */
+/* With a waiting time of 0 the lock is tried exactly once, so that no clock matters. */
 static void test_a_lock_that_is_held_for_too_long_is_told(void **state)
 {
 	static const struct {
@@ -563,7 +566,8 @@ static void test_a_lock_that_is_let_go_of_in_time_is_had(void **state)
 	pid_t waiter = fork();
 	assert_true(waiter >= 0);
 	if (waiter == 0) {
-		own_close(&holder); /* the holder would not see its end otherwise */
+		/* Otherwise the holder would not see the end of file. */
+		own_close(&holder);
 		_exit(ledger_add(&p->l, "test", "", false, &e) == 0 ? 0 : 1);
 	}
 	release(pid, &holder);

@@ -1,4 +1,4 @@
-/* The sizes that --memory and --disk give to a plan. */
+/* limits: sizes the file systems in memory of a plan after --memory and --disk. */
 #include "sandbox/plan/limits.h"
 
 #include <setjmp.h>
@@ -24,7 +24,8 @@ struct sizes {
 	const char *root, *shm, *dev, *sized;
 };
 
-/* Three tmpfs that share the limit; /dev holds no files. */
+/* The expected sizes: three of these tmpfs share the limit, and /dev is small, since
+ * it holds no files. */
 static const struct sizes all_sizes[] = {
 	{ { .disk = 8 * MIB },
 	  "size=8388608,nr_inodes=3072", "size=8388608,nr_inodes=3072,mode=1777",

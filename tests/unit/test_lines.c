@@ -1,4 +1,5 @@
-/* Lines of a descriptor: whole, in order, bounded. */
+/* lines: a descriptor's input is divided into lines, which come whole and in order,
+ * and have a bound on their length. */
 #include "actions/lines.h"
 
 #include <setjmp.h>

@@ -12,7 +12,7 @@
 #include "base/list.h"
 #include "tests/unit/scene.h"
 
-/* Links in a folder that has the folders a and a/b. */
+/* Symbolic links in a folder that also has the folders a and a/b. */
 static const struct {
 	const char *name, *to;
 } links[] = {

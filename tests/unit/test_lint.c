@@ -1,6 +1,6 @@
-/* lint: a linter's findings about an edit, asked for by a real executor.  Where
- * the wording matters the linters are scripts of the test, elsewhere the
- * machine's. */
+/* lint: what a linter finds about an edit, through a real executor.  Where the
+ * wording matters the linters are scripts of this test; elsewhere they are those of
+ * the machine. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@
 #include "tests/unit/actor.h"
 #include "tests/unit/in_session.h"
 
-/* Starts an executor, and a session that searches for programs in bin/ first. */
+/* Starts an executor with a session whose PATH begins with the test's folder bin/. */
 static int setup_programs(void **state)
 {
 	(void)state;
@@ -73,7 +73,8 @@ static struct edit_request replacing(const char *path, const char *old, const ch
 				      .new_str = bytes_of(new) };
 }
 
-/* Returns the text between the snippet and the advice after it. */
+/* Returns the linter's part of the answer: the text between the snippet and the
+ * advice that follows it. */
 static char *words_of(const struct act *x)
 {
 	const char *end = strstr(x->content, "Review the changes and make sure");
@@ -118,14 +119,14 @@ static void test_findings_of_the_edit_alone_are_told(void **state)
 		{ "a\nb\nc\n", "b", "x", NOTHING },
 		{ "a\nb\nc\n", "b", " B", FOUND("- Line 2, Column 2: capital B") },
 		{ "a\nB\nc\n", "B", "b", NOTHING },
-		/* Findings that existed before the edit are not shown, even if
-		 * their lines moved... */
+		/* Findings about the text before the edit are not shown, even if
+		 * their lines have moved. */
 		{ "A\nb\nC\n", "b", "x", NOTHING },
 		{ "A\nb\nC\n", "b", "x\ny\nz", NOTHING },
 		{ "A\nb\nc\nd\nE\n", "b\nc\n", "", NOTHING },
 		{ "b\nC", "b\n", "", NOTHING },
 		{ "b\nC", "b", "x\nb", NOTHING },
-		/* ...unless the edit changed their line. */
+		/* They are shown if the edit changed their line. */
 		{ "A\nB\nC\n", "B", "B!", FOUND("- Line 2, Column 1: capital B") },
 		{ "A\nB\nC\n", "B", "B\nB", FOUND("- Line 3, Column 1: capital B") },
 		{ "a\nb\n", "a\nb", "X\n Y", FOUND("- Line 1, Column 1: capital X\n"
@@ -139,7 +140,7 @@ static void test_findings_of_the_edit_alone_are_told(void **state)
 		put("f.py", rows[i].file, 0600);
 		lints(replacing("f.py", rows[i].old, rows[i].new), rows[i].says, i);
 	}
-	/* The same for an insert. */
+	/* An insert shows only new findings, too. */
 	put("f.py", "A\nb\n", 0600);
 	struct edit_request r = replacing("f.py", "", "C");
 	r.command = "insert";
@@ -177,13 +178,13 @@ static void test_each_kind_of_file_has_its_linter(void **state)
 	}
 }
 
-/* Linters that fail, do not end, or print unreadable output. */
+/* Linters that fail, that never end, or whose output cannot be read. */
 static void test_a_linter_that_does_not_work(void **state)
 {
 	static const struct {
 		const char *script, *says;
 	} rows[] = {
-		/* The next linter is asked. */
+		/* The first linter fails, so the next one is asked. */
 		{ "exit 3", FOUND("- Line 1, Column 1: '(' was never closed") },
 		{ "kill -9 $$", FOUND("- Line 1, Column 1: '(' was never closed") },
 		{ "echo stdin:1:1: x; kill -9 $$",
@@ -193,7 +194,8 @@ static void test_a_linter_that_does_not_work(void **state)
 		  NOTHING },
 		{ "echo stdin:1:1: x; exit 1", FOUND("- Line 1, Column 1: x") },
 		{ "echo stdin:1: x", FOUND("- Line 1, Column 1: x") },
-		{ "echo stdin:7: x", NOTHING }, /* beyond the end, as before the edit */
+		/* A line beyond the end of the text, in both versions. */
+		{ "echo stdin:7: x", NOTHING },
 		{ "echo stdin:0:0: x", FOUND("- Line 1, Column 1: x") },
 		{ "printf 'stdin:1:9: z\\nstdin:1:1: b\\nstdin:1:1: a'",
 		  FOUND("- Line 1, Column 1: b\n- Line 1, Column 1: a\n"
@@ -229,10 +231,12 @@ static void test_a_flood_of_findings_is_bounded(void **state)
 	assert_int_equal(lines, 100);
 }
 
-/* Prints its pid to a file, and tells through the FIFO that it runs. */
+/* A linter that never ends.  It writes the pid of its child to a file, and then a
+ * line to the FIFO. */
 #define HANG "cd ${PATH%%/bin:*}; sleep 1000 & echo $! >pid; echo >fifo; wait"
 
-/* Its process group is killed, and the executor does not block meanwhile. */
+/* Sends an edit whose linter never ends. When the linter is cancelled, its process
+ * group is killed; the executor does not block meanwhile. */
 static void hang(uint32_t *ret_id)
 {
 	AUTO_FREE char *path = text_format("%s/f.py", a.home);
@@ -262,7 +266,7 @@ static void test_a_linter_that_hangs_is_ended_by_a_cancel(void **state)
 	check_gone();
 }
 
-/* The time when the linter is started. */
+/* The time at which the linter is started. */
 #define T0 1000
 
 static pid_t pid_in(const char *path)
@@ -276,11 +280,13 @@ static pid_t pid_in(const char *path)
 
 static bool has_ended(void *pid)
 {
-	(void)waitpid(*(pid_t *)pid, NULL, WNOHANG); /* it may have become our child */
+	/* The process may have become a child of the test. */
+	(void)waitpid(*(pid_t *)pid, NULL, WNOHANG);
 	return kill(*(pid_t *)pid, 0) < 0;
 }
 
-/* The test plays the executor's part, and so sets the time. */
+/* The test calls the linter's functions itself, as the executor does, and so sets
+ * the time. */
 static void test_a_linter_that_hangs_is_ended_by_time(void **state)
 {
 	AUTO_FREE char *path = text_format("PATH=%s/bin:/usr/bin:/bin", a.home);
@@ -332,10 +338,10 @@ static void test_nobody_is_asked_where_nobody_wants_it(void **state)
 	r.flags &= ~(uint32_t)EDIT_LINT;
 	lints(r, "", 0);
 	r = replacing("f.py", "B", "C");
-	a.file_session = 0; /* without a session there is no PATH */
+	a.file_session = 0; /* without a session there is no PATH to find a linter */
 	lints(r, "", 1);
 	a.file_session = 1;
-	/* A failed edit and a create have their usual answers. */
+	/* If an edit fails, and if a file is created, no linter is asked. */
 	AUTO_FREE char *path = text_format("%s/f.py", a.home);
 	x = actor_edit(&a, replacing(path, "none", "x"));
 	assert_non_null(strstr(x.content, "did not appear verbatim"));

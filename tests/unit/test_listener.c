@@ -1,5 +1,4 @@
-/* listener: sockets on the host, made and found by name, and the removal of
- * leftovers. */
+/* listener: makes sockets on the host, finds them by name, and removes leftovers. */
 #include "sandbox/kernel/listener.h"
 
 #include <setjmp.h>
@@ -53,13 +52,14 @@ static void test_a_port_that_is_named(void **state)
 	assert_int_equal(open_word(word, &again, &e), -1);
 	AUTO_CLOSE int c = connect_at(port);
 	listener_done(&l);
-	/* It works although the connection of a moment ago lingers. */
+	/* The port can be used again at once, although a closed connection to it
+	 * still lingers in the kernel. */
 	assert_int_equal(open_word(word, &l, &e), 0);
 	listener_done(&l);
 	listener_done(&l);
 }
 
-/* Each port of the range is used once, then none is left. */
+/* A range of ports gives each port once; then there is an error. */
 static void test_a_range_is_used_up(void **state)
 {
 	struct listener all[8], more;
@@ -119,7 +119,7 @@ static void test_a_unix_socket_is_its_owners(void **state)
 	assert_string_equal(l.host, f.socket);
 	assert_int_equal(stat(f.socket, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
-	/* The socket has a listener: it is neither reused nor removed. */
+	/* While a process listens at the socket, it is neither reused nor removed. */
 	assert_int_equal(open_word(f.word, &again, &e), -1);
 	listener_remove(f.socket);
 	assert_int_equal(stat(f.socket, &st), 0);
@@ -153,7 +153,7 @@ static void test_where_its_folder_is_known_no_link_is_followed(void **state)
 	assert_int_equal(listener_open(&p, &l, &e), 0);
 	assert_string_equal(l.host, f.socket);
 	listener_done(&l);
-	/* The socket is dead now, and is replaced. */
+	/* The socket has no listener now, so it is replaced. */
 	assert_int_equal(listener_open(&p, &l, &e), 0);
 	assert_int_equal(stat(f.socket, &st), 0);
 	listener_done(&l);
@@ -277,8 +277,9 @@ static _Noreturn void block_for_ever(int fd)
 	_exit(1);
 }
 
-/* Repeats until the flag was cleared between the check of O_NONBLOCK and
- * accept(2), which then slept. */
+/* Another process clears O_NONBLOCK again and again. The test repeats until that has
+ * happened between the supervisor's check of the flag and accept(2), which then
+ * slept. */
 static void test_a_process_that_shares_the_socket_makes_no_accept_sleep_long(void **state)
 {
 	struct listener l;

@@ -53,7 +53,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Adds entry number n, of `len` bytes with its newline. */
+/* Adds entry number n, whose line has `len` bytes with its newline. */
 static void add(struct log *l, unsigned n, size_t len)
 {
 	char *line = malloc(len + 16);
@@ -105,7 +105,7 @@ static void test_the_tail_is_whole_entries(void **state)
 
 	assert_int_equal(log_tail(l, 5), 0);
 	for (unsigned n = 0; n < 300; n++)
-		add(l, n, 5000 + 7 * n); /* over many blocks of reading */
+		add(l, n, 5000 + 7 * n); /* the file is read in many blocks */
 	assert_int_equal(log_tail(l, 0), l->end);
 	for (unsigned count = 1; count <= 300; count++)
 		assert_int_equal(entry_at(l, log_tail(l, count)), 300 - count);
@@ -132,7 +132,7 @@ static void test_two_files_are_kept_and_an_entry_is_in_one(void **state)
 	assert_int_equal(l->middle, 3 * fit * len);
 	assert_int_equal(size_of(l, "output"), (off_t)(5 * len));
 	assert_int_equal(size_of(l, "output.next"), -1);
-	/* The tail begins in the older file. */
+	/* The last lines begin in the older of the two files. */
 	assert_int_equal(entry_at(l, log_tail(l, 5)), n - 5);
 	assert_int_equal(entry_at(l, log_tail(l, 6)), n - 6);
 	assert_int_equal(log_tail(l, fit + 5), l->begin);
@@ -157,16 +157,16 @@ static void test_an_entry_that_does_not_fit_stops_the_log_for_a_while(void **sta
 {
 	static const struct {
 		int64_t at;
-		rlim_t room; /* size limit of a file */
+		rlim_t room; /* largest size of a file that the kernel permits */
 		enum log_outcome outcome;
 		off_t size;
 		uint64_t lost;
 	} rows[] = {
-		{ 0, 103, LOG_STOPPED, 100, 7 }, /* a part of it fits */
+		{ 0, 103, LOG_STOPPED, 100, 7 }, /* a part of the entry can be written */
 		{ 0, RLIM_INFINITY, LOG_SILENT, 100, 14 },
 		{ LOG_RETRY_MS - 1, RLIM_INFINITY, LOG_SILENT, 100, 21 },
-		/* A failed retry is silent, and the next comes after the same
-		 * time. */
+		/* A failed retry is not reported again, and the next retry comes
+		 * after the same time. */
 		{ LOG_RETRY_MS, 103, LOG_SILENT, 100, 28 },
 		{ 2 * LOG_RETRY_MS - 1, RLIM_INFINITY, LOG_SILENT, 100, 35 },
 		{ 2 * LOG_RETRY_MS, RLIM_INFINITY, LOG_RESUMED, 107, 35 },

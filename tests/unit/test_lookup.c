@@ -1,4 +1,5 @@
-/* lookup: a path leads through the links of a plan as it would inside. */
+/* lookup: finds the file behind a path through the symbolic links of a plan, as the
+ * kernel will inside the sandbox. */
 #include "sandbox/plan/lookup.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* The memmove(3) and memcpy(3) of base/memmove.c, which this program is linked
- * with. */
+/* Tests memmove(3) and memcpy(3) of base/memmove.c, with which this program is
+ * linked. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #define ROOM 2048
 #define MOST 700 /* beyond the size where another method is used */
 
-/* Volatile, so that the compiler cannot inline the calls. */
+/* Pointers that are volatile, so that the compiler cannot inline the calls. */
 static void *(*volatile move)(void *, const void *, size_t) = memmove;
 static void *(*volatile copy)(void *, const void *, size_t) = memcpy;
 

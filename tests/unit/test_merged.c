@@ -40,7 +40,7 @@ static void whiteout(const char *path)
 	assert_int_equal(mknod(path, S_IFCHR, makedev(0, 0)), 0);
 }
 
-/* Makes three layers; "c" is the uppermost. */
+/* Makes the three layers "a", "b" and "c", of which "c" is the uppermost. */
 static int make_layers(void **state)
 {
 	struct list hexes = { 0 };
@@ -121,7 +121,7 @@ static void test_paths_lead_where_overlayfs_would_lead(void **state)
 		{ "loop", false, "loop", "", 1 },
 		{ "etc/passwd/", true, "etc/passwd", "", 2 },
 		{ "etc/passwd/..", true, "etc", "", 0 },
-		/* A link to what the layer between has hidden or removed. */
+		/* A link whose target the middle layer has hidden or removed. */
 		{ "to_gone", true, "", "gone", 0 },
 		{ "to_gone/x", true, "", "gone/x", 0 },
 		{ "to_once/hidden", true, "once", "hidden", 1 },

@@ -1,4 +1,5 @@
-/* message: each message decodes to what was encoded; everything else is refused. */
+/* message: each valid message is the same after encoding and decoding; anything else
+ * is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -154,7 +155,7 @@ static void test_end_and_hold(void **state)
 	}
 }
 
-/* Two numbers of a message, one of which may be out of range. */
+/* Two fields of a message, and whether their values are valid. */
 struct pair {
 	uint32_t one, two;
 	bool is_good;
@@ -300,11 +301,11 @@ static void test_values_out_of_range_are_refused(void **state)
 	}
 }
 
-/* An exec message field by field, so that each can be made wrong. */
+/* The fields of an exec message, each of which can be made invalid. */
 struct raw_exec {
 	uint32_t flags, rows, cols, count, resource, filter_len, groups;
 	bool has_no_argv;
-	int words; /* of argv, after the first */
+	int words; /* number of arguments after argv[0] */
 };
 
 static int decode_raw(const struct raw_exec *r)

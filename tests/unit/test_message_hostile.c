@@ -1,4 +1,4 @@
-/* message: bodies that are cut, too long, or changed byte by byte. */
+/* message: decodes bodies that are cut, too long, or changed byte by byte. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -249,7 +249,8 @@ static void test_a_body_cut_anywhere_or_too_long_is_refused(void **state)
 		assert_int_equal(get_any(&f), 0);
 		size_t whole = f.len;
 		for (size_t len = 0; len <= whole + 5; len++) {
-			/* Memory of exactly that size, for the sanitizers. */
+			/* Memory of exactly the body's size, so that a sanitizer
+			 * sees a read beyond it. */
 			AUTO_FREE uint8_t *body = calloc(len + 1, 1);
 			memcpy(body, f.body, len < whole ? len : whole);
 			if (len > whole)

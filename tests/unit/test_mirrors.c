@@ -86,7 +86,7 @@ static void test_a_mistake_is_said_with_its_place(void **state)
 	}
 }
 
-/* URLs are read by libcurl. */
+/* Setup: libcurl, which reads the URLs, has to be initialised. */
 static int begin(void **state)
 {
 	struct err e;

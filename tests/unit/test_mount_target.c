@@ -1,5 +1,5 @@
-/* Mount points are made below a root that another user wrote.  Beside it are
- * files that must never be reached. */
+/* mount_target: mount points are made below a root whose files another user wrote.
+ * Files beside the root must never be reached. */
 #include "sandbox/kernel/mount_target.h"
 
 #include <setjmp.h>
@@ -25,7 +25,7 @@ static int make(struct targets *t, const char *path, bool is_dir, mode_t mode,
 	return openat(at.dir, at.name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* root/ is the image, host/ stands for everything outside. */
+/* root/ stands for the image, host/ for the files of the host outside of it. */
 static int image_setup(void **state)
 {
 	if (scene_setup(state) < 0)
@@ -74,10 +74,10 @@ static unsigned entries_of_host(void **state)
 	return count;
 }
 
-/* A link in the image, and where a target below it must end up: a place in the
- * image, or nowhere. */
+/* A symbolic link in the image, a mount point below it, and the place in the image
+ * where that must be made, or an error. */
 static const struct {
-	const char *link, *to; /* to: %s stands for the folder of the test */
+	const char *link, *to; /* to: %s stands for the path of the test's folder */
 	const char *target;
 	bool is_dir;
 	const char *lands; /* NULL: an error */
@@ -178,7 +178,7 @@ static void test_missing_folders_are_made_with_their_modes(void **state)
 	AUTO_CLOSE int file = make(&t, "/a/file", false, 0644, &e);
 	assert_int_equal(fstat(file, &st), 0);
 	assert_true(S_ISREG(st.st_mode) && st.st_size == 0);
-	/* An existing folder is used as it is. */
+	/* A folder that exists keeps its mode. */
 	AUTO_CLOSE int again = make(&t, "/a/b/c", true, 0700, &e);
 	assert_int_equal(fstat(again, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 01777);
@@ -225,7 +225,8 @@ static void test_a_path_may_be_deep_but_not_endless(void **state)
 	targets_done(&t);
 }
 
-/* The last folder is cached, and dropped from the cache when a mount covers it. */
+/* The folder of the last mount point is cached; when a mount covers it, the cache is
+ * emptied. */
 static void test_the_remembered_folder(void **state)
 {
 	AUTO_CLOSE int root = open_root(state);
@@ -241,14 +242,15 @@ static void test_the_remembered_folder(void **state)
 	ino_t was = inode_of(first);
 	assert_int_equal(mount_target_parent(&t, "/a/y", &name, &e), first);
 	assert_string_equal(name, "y");
-	/* Another folder takes its place, as a mount would. */
+	/* Replaces the folder, as a mount over it would. */
 	assert_int_equal(rename(old, aside), 0);
 	scene_dir(state, "root/a");
 	assert_int_equal(inode_of(mount_target_parent(&t, "/a/z", &name, &e)), was);
 	mount_target_forget(&t);
 	assert_int_equal(inode_of(mount_target_parent(&t, "/a/z", &name, &e)),
 			 inode(state, "root/a"));
-	/* The whole text must match, not a prefix. */
+	/* The cached path must be the whole path of the folder, not only its
+	 * beginning. */
 	was = inode_of(mount_target_parent(&t, "/ab/z", &name, &e));
 	assert_int_equal(was, inode(state, "root/ab"));
 	assert_int_equal(inode_of(mount_target_parent(&t, "/z", &name, &e)),

@@ -1,4 +1,5 @@
-/* Steps are executed in new namespaces, and the result is checked from inside. */
+/* mounts: the steps of a plan are executed in new namespaces, and a process inside
+ * checks the result. */
 #include "sandbox/root/mounts.h"
 
 #include <setjmp.h>
@@ -17,11 +18,12 @@
 
 #define SAFE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
-/* A plan and its host side, for a child. */
+/* A plan, and what is checked after it, for a child. */
 struct world {
 	struct plan plan;
-	char *host; /* the folder of the test */
-	void (*look)(const struct world *w); /* run inside; NULL: the plan must fail */
+	char *host; /* path of the test's folder on the host */
+	/* Checks the result inside; NULL: the plan must fail. */
+	void (*look)(const struct world *w);
 	const char *says;
 };
 
@@ -58,7 +60,7 @@ static void begin(struct world *w, void **state)
 	add(w, STEP_ROOT, "/", 0, "size=1m");
 }
 
-/* The result of the last run. */
+/* The last run's report about its mounts. */
 static struct mounted mounted;
 
 static void run_steps(const struct world *w)
@@ -76,7 +78,7 @@ static void run_steps(const struct world *w)
 	_exit(1);
 }
 
-/* Runs as pid 1, which a fresh procfs requires. */
+/* Runs the plan as pid 1 of the namespace, which mounting a new procfs requires. */
 static void play(void *arg)
 {
 	int status;
@@ -118,7 +120,7 @@ static void look_at_root(const struct world *w)
 	struct statvfs fs;
 	CHECK(statvfs("/tmpfs", &fs) == 0 && fs.f_blocks * fs.f_frsize == 65536);
 	CHECK(fs.f_flag & ST_NOSUID && fs.f_flag & ST_NODEV);
-	/* No path leads to the host any more. */
+	/* After the change of the root, no path leads to the host's files. */
 	CHECK(access(w->host, F_OK) < 0 && access("/usr", F_OK) < 0);
 	CHECK(chdir("..") == 0 && access("usr", F_OK) < 0);
 	CHECK(scene_open_fds() == 0); /* no /proc */
@@ -198,7 +200,8 @@ static void look_at_cover(const struct world *w)
 	CHECK(holds("/d/after", "x") && access("/d/link", F_OK) < 0);
 }
 
-/* The mount point that was looked up last lies below one that was mounted since. */
+/* A mount point's folder is cached.  When a file system is then mounted above that
+ * folder, the next file must be made in the new file system. */
 static void test_a_mount_covers_what_was_made_before(void **state)
 {
 	struct world w;
@@ -212,7 +215,8 @@ static void test_a_mount_covers_what_was_made_before(void **state)
 	add(&w, STEP_FILE, "/b/c/before", 0644, "x");
 	add(&w, STEP_TMPFS, "/b", 0, "size=64k,mode=0755");
 	add(&w, STEP_FILE, "/b/c/after", 0644, "x");
-	/* The link leads back: the mount covers the very folder that is cached. */
+	/* The mount point is a link to the cached folder itself, which the mount
+	 * then covers. */
 	add(&w, STEP_SYMLINK, "/d/link", 0, "/d");
 	add(&w, STEP_TMPFS, "/d/link", 0, "size=64k,mode=0755");
 	add(&w, STEP_FILE, "/d/after", 0644, "x");
@@ -220,7 +224,8 @@ static void test_a_mount_covers_what_was_made_before(void **state)
 	run(&w);
 }
 
-/* Below a bound folder of the host, the inside may have made any links. */
+/* A folder of the host is bound writable, so commands of an earlier sandbox may have
+ * made any links in it. */
 static void look_at_links(const struct world *w)
 {
 	struct statvfs fs;
@@ -261,7 +266,7 @@ static void test_a_target_that_leads_out_is_an_error(void **state)
 	run(&w);
 }
 
-/* A file of ours replaces a link and is never written through it. */
+/* A file that hutch makes replaces a link, and is never written through the link. */
 static void look_at_file(const struct world *w)
 {
 	(void)w;
@@ -350,7 +355,7 @@ static void look_at_overlay(const struct world *w)
 	CHECK(rmdir("/d") == 0 && mkdir("/d", 0755) == 0 && rmdir("/e") == 0);
 }
 
-/* Adds a root over the folder "lower" of the scene, which is made. */
+/* Adds an overlay as root, over the folder "lower" of the scene, which it makes. */
 static struct step *add_overlay(struct world *w, void **state)
 {
 	AUTO_FREE char *dir = scene_path(state, "lower");
@@ -379,7 +384,7 @@ static void test_an_image_that_is_written_to_stays_as_it_was(void **state)
 	(void)add_overlay(&w, state);
 	if (!overlay_upper_tmpfs_suffices()) {
 		plan_done(&w.plan);
-		skip(); /* tmpfs has no user.* attributes here */
+		skip(); /* this kernel's tmpfs has no user.* attributes */
 	}
 	w.look = look_at_overlay;
 	run(&w);
@@ -412,7 +417,8 @@ static void test_written_bytes_go_to_the_disk(void **state)
 	add_disk(&w, state, disk);
 	w.look = look_at_overlay;
 	run(&w);
-	assert_int_equal(access(made, F_OK), -1); /* it was made, and removed */
+	/* look_at_overlay() made this folder and removed it. */
+	assert_int_equal(access(made, F_OK), -1);
 	AUTO_FREE char *gone = scene_path(state, "disk/upper/f");
 	assert_int_equal(access(gone, F_OK), 0); /* a whiteout */
 }
@@ -432,7 +438,8 @@ static void test_a_disk_that_was_replaced_is_refused(void **state)
 	run(&w);
 }
 
-/* Both are links: an overlay needs its two folders on one mount, or fails. */
+/* Both folders of the disk are symbolic links, which is refused.  An overlay needs
+ * both on one mount, so a single link would fail in any case. */
 static void test_the_folders_of_a_disk_are_no_links(void **state)
 {
 	AUTO_FREE char *disk = scene_path(state, "disk");
@@ -451,7 +458,7 @@ static void test_the_folders_of_a_disk_are_no_links(void **state)
 	run(&w);
 }
 
-/* Each test has a scene of its own. */
+/* A test with a scene, that is a temporary folder, of its own. */
 #define OVERLAY(f) cmocka_unit_test_setup_teardown(f, scene_setup, scene_teardown)
 
 int main(void)

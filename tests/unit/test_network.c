@@ -1,5 +1,5 @@
-/* The namespace with only loopback, and the two walls between a shared network
- * and the host's abstract sockets. */
+/* network: makes a namespace that has only loopback, or closes the host's abstract
+ * sockets to a sandbox that shares the host's network, in one of two ways. */
 #include "base/worker.h"
 #include "sandbox/kernel/network.h"
 
@@ -117,7 +117,7 @@ static void play_unprivileged(void *arg)
 static void test_without_a_user_namespace_it_is_refused(void **state)
 {
 	(void)state;
-	/* In a sandbox of hutch clone3 is ENOSYS. */
+	/* Inside a sandbox of hutch clone3(2) fails with ENOSYS. */
 	if (syscall(SYS_clone3, NULL, 0) < 0 && errno == ENOSYS)
 		skip();
 	scene_child(play_unprivileged, NULL);
@@ -131,7 +131,7 @@ static socklen_t abstract(struct sockaddr_un *ret, pid_t pid)
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
 }
 
-/* `arg` is the process that listens on the host's side. */
+/* Runs in a Landlock domain.  `arg` is the pid of a process outside, which listens. */
 static void play_scoped(void *arg)
 {
 	pid_t host = *(pid_t *)arg;
@@ -145,7 +145,7 @@ static void play_scoped(void *arg)
 	CHECK(connect_to(AF_UNIX, (void *)&to, len) == EPERM);
 	CHECK(kill(host, 0) < 0 && errno == EPERM);
 	CHECK(kill(getpid(), 0) == 0);
-	/* The domain's own sockets are reachable. */
+	/* Sockets that a process of the same domain made can be reached. */
 	AUTO_CLOSE int own = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	len = abstract(&to, getpid());
 	CHECK(bind(own, (void *)&to, len) == 0 && listen(own, 1) == 0);
@@ -204,7 +204,7 @@ static void test_neither_is_silently_missing(void **state)
 {
 	(void)state;
 	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
-		skip(); /* a sandbox always sets no_new_privs */
+		skip(); /* no_new_privs is set already, as in every sandbox */
 	scene_child(play_without_no_new_privs, NULL);
 }
 

@@ -41,7 +41,8 @@ static void machine_done(struct machine *m)
 	prepared_done(&m->prepared);
 }
 
-/* Searches a copy of exact size, so that a sanitizer sees a read too far. */
+/* Searches a copy of exactly the text's size, so that a sanitizer sees a read beyond
+ * it. */
 static bool finds(struct machine *m, const char *text, struct line *ret)
 {
 	size_t len = strlen(text);
@@ -55,8 +56,8 @@ static bool finds(struct machine *m, const char *text, struct line *ret)
 	return true;
 }
 
-/* A pattern; lines that match; lines that do not.  A / divides lines, and the
- * results must be the same if all lines are in one text. */
+/* A pattern, lines that it matches, and lines that it does not match; a / stands
+ * between two lines.  The results must be the same if all lines are in one text. */
 static const struct {
 	const char *pattern, *with, *without;
 	bool ignores_case;
@@ -123,7 +124,8 @@ static const struct {
 	{ "([0-9]{1,3}\\.){3}[0-9]{1,3}", "is 10.0.0.1!", "10.0.1/1.2.3.", false },
 };
 
-/* Gets the next line of a list; false after the last.  A "-" stands for no lines. */
+/* Gets the next line of a list; returns false after the last.  The list "-" has no
+ * lines. */
 static bool next_line(const char **list, char line[64])
 {
 	if (!*list || !strcmp(*list, "-"))
@@ -142,8 +144,8 @@ static void check_lines(struct machine *m, const char *list, bool is_match,
 	struct line found;
 
 	while (next_line(&list, line)) {
-		/* The last line may lack its newline; an empty one then does
-		 * not exist. */
+		/* The last line of a text may lack its newline.  If it is empty
+		 * then, there is no such line. */
 		strcpy(open, line);
 		if (*open && finds(m, open, &found) != is_match)
 			fail_msg("%s: '%s' at the end", of, line);
@@ -167,7 +169,7 @@ static void lines_match_or_do_not(void **state)
 	}
 }
 
-/* All lines of a row in one text: exactly the matching ones are found. */
+/* Searches all lines of a row as one text: exactly the matching lines are found. */
 static void check_text(struct machine *m, const char *with, const char *without,
 		       const char *of)
 {
@@ -219,7 +221,8 @@ static void an_empty_text_has_no_line(void **state)
 	machine_done(&m);
 }
 
-/* A pattern, and the literal that must be searched for before it. */
+/* A pattern, and the literal text that each match contains and that is therefore
+ * searched for first. */
 static const struct {
 	const char *pattern, *literal;
 	bool ignores_case, is_all;
@@ -253,7 +256,8 @@ static void the_longest_and_rarest_literal_is_looked_for(void **state)
 	}
 }
 
-/* At each place of texts of each length, so in each part of a vector. */
+/* The literal stands at each place of texts of each length, and so at each place of
+ * a vector register. */
 static void a_literal_is_found_wherever_it_is(void **state)
 {
 	struct machine m;
@@ -325,7 +329,8 @@ static size_t allocated(void)
 	return now.uordblks + now.hblkhd;
 }
 
-/* With more states than there is room for, dropped ones are computed again. */
+/* A pattern with more states than the memory for them: dropped states are computed
+ * again, with the same results. */
 static void what_is_forgotten_is_made_again(void **state)
 {
 	size_t before = allocated();

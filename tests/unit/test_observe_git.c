@@ -1,5 +1,5 @@
-/* The output of git, as the inside reports it: well-formed output becomes JSON,
- * and anything else is refused. */
+/* observe_git: makes JSON of git's output, as the sandbox reports it, and refuses
+ * anything that is not well formed. */
 #include "actions/observe_git.h"
 
 #include <setjmp.h>

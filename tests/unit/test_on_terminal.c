@@ -1,5 +1,5 @@
-/* A command on a terminal: how it sees the terminal, its size, its signals, its
- * jobs. */
+/* Tests a command on a terminal: how it sees the terminal and its size, which
+ * signals it gets, and job control. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@
 #include "tests/unit/scene.h"
 #include "tests/unit/supervisor.h"
 
-/* Reads commands as they come, without any file of the user's. */
+/* An interactive bash that reads none of the user's files. */
 #define BARE_BASH                                                               \
 	ARGV(TEXT("/bin/bash"), TEXT("--norc"), TEXT("--noprofile"),            \
 	     TEXT("--noediting"), TEXT("-i"))
@@ -96,8 +96,8 @@ static void test_signals_reach_a_command_on_a_terminal(void **state)
 	assert_int_equal(terminal_finish(&t).status, 9);
 }
 
-/* Another command runs from beginning to end meanwhile, so that the executor
- * has checked the terminal while the first command has no end of it open. */
+/* Meanwhile another command runs from beginning to end, so that a turn of the
+ * executor's loop has found the terminal without an open slave. */
 static void test_a_terminal_that_all_closed_can_be_opened_again(void **state)
 {
 	AUTO_FREE char *closed = scene_path(state, "closed");

@@ -47,7 +47,7 @@ static void done(struct run *r)
 	free(r);
 }
 
-/* Checks of the field that a flag with this value changes. */
+/* Each function checks the field that a certain flag with a certain value sets. */
 static bool is_image_host(const struct run *r) { return r->policy.image == IMAGE_HOST; }
 static bool is_image_dir(const struct run *r)
 {

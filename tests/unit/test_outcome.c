@@ -1,4 +1,4 @@
-/* The outcome of a copy, whatever its process sends. */
+/* outcome: reads how a copy ended, whatever the copying process sends. */
 #include "archive/outcome.h"
 
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* output_log: output is stored in a file, within its bounds and in order. */
+/* output_log: stores output in a file, in order and within its bounds. */
 #include "executor/session/output_log.h"
 
 #include <setjmp.h>
@@ -17,7 +17,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 
-/* For the whole folder; one command gets a quarter. */
+/* Most bytes in the whole folder of logs; one command's log may have a quarter. */
 #define MAX  (4u << 20)
 #define MOST (MAX / 4)
 #define HALF (MOST / 2)
@@ -47,7 +47,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Byte `at` of the stream; each eight bytes encode their offset. */
+/* Returns byte `at` of the test's stream, in which each eight bytes encode their
+ * offset. */
 static uint8_t byte_at(uint64_t at)
 {
 	uint64_t word = at / 8;
@@ -83,7 +84,8 @@ static bool is_there(const char *label, uint32_t number)
 	return access(path, F_OK) == 0;
 }
 
-/* The file has the stream up to `first`, then the part after `missing` lost bytes. */
+/* Checks that the file has the beginning of the stream and, after a gap of `missing`
+ * bytes, its rest. */
 static void check_file(const char *label, uint32_t number, uint64_t len, uint64_t missing)
 {
 	AUTO_FREE char *path = path_of(label, number);
@@ -180,12 +182,13 @@ static void test_the_oldest_file_makes_room_and_one_that_is_recorded_is_the_last
 		record_whole(&t);
 		output_log_end(&t);
 	}
-	assert_true(is_there("s", 1)); /* it is still being recorded */
+	assert_true(is_there("s", 1)); /* its command still runs */
 	assert_false(is_there("s", 2));
 	assert_false(is_there("s", 3));
 	assert_true(is_there("s", 7));
 	assert_true(output_logs.used <= MAX);
-	/* None has ended: the oldest file is removed, and its command learns that. */
+	/* All four commands still run: the log of the oldest is removed, and its
+	 * command's report says so. */
 	for (int i = 0; i < 4; i++)
 		record_whole(&all[i]);
 	assert_false(is_there("s", 1));
@@ -237,7 +240,7 @@ static void test_without_a_folder_or_a_proper_label_nothing_is_recorded(void **s
 	assert_int_equal(output_log_tell(&t, true).number, 0);
 	output_log_end(&t);
 	output_logs_done(&none);
-	/* Too small for any output. */
+	/* This folder's limit is too small for any output. */
 	output_logs_init_sized(&none, open(folder, O_PATH | O_CLOEXEC), 4096);
 	output_log_init(&t, &none, "s");
 	print(&t, 0, OUTPUT_LOG_HELD + 1);

@@ -1,4 +1,4 @@
-/* output_ring: the last bytes of a stream, and the count of lost ones. */
+/* output_ring: keeps the last bytes of a stream, and counts the lost ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 #include "supervisor/output_ring.h"
 
-/* Byte number `n` of the stream; its period differs from every ring size. */
+/* Byte number `n` of the test's stream, whose period of 251 divides no ring size. */
 static uint8_t byte_at(uint64_t n)
 {
 	return (uint8_t)(n % 251);
@@ -27,7 +27,7 @@ static void add(struct output_ring *k, size_t len, size_t more)
 	free(bytes);
 }
 
-/* The kept bytes are those that were added, wherever the reader begins. */
+/* Checks that the bytes from `at` to the end are those that were added. */
 static void check(const struct output_ring *k, uint64_t at)
 {
 	size_t want = (size_t)(k->end - at);
@@ -101,8 +101,8 @@ static void test_the_oldest_output_goes_where_no_room_is_granted(void **state)
 	add(&k, 1, 0);
 	assert_int_equal(k.begin, 101);
 	check(&k, k.begin);
-	/* Bytes that wrapped around in the old ring are contiguous in a larger
-	 * one. */
+	/* When the ring grows, bytes that wrapped around in the old ring are
+	 * contiguous in the new one. */
 	add(&k, 5000, output_ring_wants(&k, 5000));
 	assert_int_equal(k.begin, 101);
 	check(&k, k.begin);
@@ -134,7 +134,7 @@ static void test_a_part_is_read_to_the_byte(void **state)
 
 	(void)state;
 	add(&k, OUTPUT_RING_MIN + 3,
-	    OUTPUT_RING_MIN); /* it wraps around after one byte more than 3 */
+	    OUTPUT_RING_MIN); /* so that a copy of 4 bytes wraps around */
 	for (uint64_t at = k.begin; at + 4 <= k.end; at++) {
 		memset(got, 0xee, sizeof(got));
 		assert_int_equal(output_ring_copy(&k, at, got, 4), 4);

@@ -1,5 +1,5 @@
-/* How long the end of the output is held back, and how long a client is waited
- * for. */
+/* outputs: holds the end of an output back for a limited time, and waits for a
+ * limited time for a client that does not read. */
 #include "supervisor/outputs.h"
 
 #include <setjmp.h>
@@ -45,7 +45,7 @@ static struct job *start(struct client *owner, int *ret_fd)
 	return j;
 }
 
-/* A turn at `now` that serves the descriptors that are ready. */
+/* Runs a turn of the loop at `now`, in which the ready descriptors are served. */
 static void turn(int64_t now)
 {
 	struct pollfd w[2 * CAPTURE_STREAMS];
@@ -66,7 +66,7 @@ static void test_held_bytes_that_are_no_secret_are_shown_after_a_while(void **st
 		int64_t at;
 		const char *printed;
 		const char *shown; /* in total */
-		int64_t due; /* when the rest is; 0: nothing is held */
+		int64_t due; /* when the held bytes are shown; 0: none are held */
 	} rows[] = {
 		{ 0, "sesame-0", "", SHOWN_MS },
 		{ SHOWN_MS - 1, NULL, "", SHOWN_MS },
@@ -111,14 +111,14 @@ static void test_held_bytes_that_are_no_secret_are_shown_after_a_while(void **st
 
 /* --- a client that takes nothing --------------------------------------------------- */
 
-/* The supervisor stops reading the output of the client's own process, but only
- * for a bounded time. */
+/* While a client does not read, the supervisor stops reading the output of that
+ * client's process, but only for a limited time. */
 static void test_a_client_that_takes_nothing_is_waited_for_a_while(void **state)
 {
 	static const struct {
-		int64_t stuck; /* since when the client is stuck; -1: it is not */
+		int64_t stuck; /* when the client stopped reading; -1: it reads */
 		int64_t at;
-		bool is_read; /* the output of its process */
+		bool is_read; /* whether the supervisor reads the process's output */
 		int64_t look;
 	} rows[] = {
 		{ -1, 0, true, 0 },
@@ -152,8 +152,8 @@ static void test_a_client_that_takes_nothing_is_waited_for_a_while(void **state)
 	own_close(&ours);
 }
 
-/* The time counts from the first byte that is not taken, and again from each
- * byte that is. */
+/* A client counts as stuck from the first byte that it does not take, and again from
+ * the last byte that it took. */
 static void test_a_client_is_stuck_from_when_it_has_taken_something_last(void **state)
 {
 	static const char piece[4096];
@@ -167,17 +167,17 @@ static void test_a_client_is_stuck_from_when_it_has_taken_something_last(void **
 	x.s.now_ms = NOW;
 	(void)clients_work(&x.s);
 	assert_int_equal(c->stuck_ms, 0);
-	do { /* until its socket is full */
+	do { /* until the client's socket is full */
 		assert_true(buffer_append(out, piece, sizeof(piece)));
 		(void)clients_work(&x.s);
 	} while (buffer_len(out) == 0);
 	assert_int_equal(c->stuck_ms, NOW);
-	for (int i = 0; i < 64; i++) /* much more than a socket holds */
+	for (int i = 0; i < 64; i++) /* much more than the socket's buffer holds */
 		assert_true(buffer_append(out, taken, sizeof(taken)));
 	x.s.now_ms = NOW + 500;
 	(void)clients_work(&x.s);
 	assert_int_equal(c->stuck_ms, NOW);
-	/* The client reads, and its socket has room for a part of the rest. */
+	/* The client reads a little, so its socket has room for a part of the rest. */
 	x.s.now_ms = NOW + 600;
 	const size_t waits = buffer_len(out);
 	while (buffer_len(out) == waits) {

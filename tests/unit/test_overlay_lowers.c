@@ -1,4 +1,4 @@
-/* Lookup of names in an image's layers, as the overlay will show them. */
+/* overlay_lowers: looks names up in an image's layers as the overlay will show them. */
 #include "sandbox/plan/overlay_lowers.h"
 
 #include <setjmp.h>
@@ -39,7 +39,7 @@ static int drop_layers(void **state)
 	return scene_teardown(state);
 }
 
-/* Returns -ENOENT, another error, or 'l' or 'h': the file's first byte. */
+/* Returns the first byte of the file, 'l' or 'h', or a negative errno. */
 static int content(const char *path)
 {
 	char first = 0;

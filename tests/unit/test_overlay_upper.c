@@ -1,5 +1,5 @@
-/* The folder of an overlay's upper layer: removal takes everything a process inside left
- * in it, and nothing else. */
+/* overlay_upper: the upper folder of an overlay.  Its removal removes everything
+ * that a process inside left in it, and nothing else. */
 #include "sandbox/root/overlay_upper.h"
 
 #include <setjmp.h>
@@ -56,7 +56,8 @@ static void test_the_upper_folder_is_the_users_alone_and_locked(void **state)
 	overlay_upper_remove(NULL);
 }
 
-/* The data folder, where images are, comes first; either folder works. */
+/* A copy of a whole root is made below the data folder, where images are, and below
+ * the state folder only if there is no data folder. */
 static void test_a_whole_root_is_where_images_are(void **state)
 {
 	AUTO_FREE char *data = scene_path(state, "data");
@@ -79,7 +80,8 @@ static void test_a_whole_root_is_where_images_are(void **state)
 	(void)unsetenv("XDG_DATA_HOME");
 }
 
-/* Makes nested folders, deeper than a path can name or a process has descriptors. */
+/* Makes so many nested folders that their path is too long, and that a process may
+ * not have all of them open. */
 static void make_deep(const char *top)
 {
 	int at = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -121,7 +123,7 @@ static void test_all_files_of_the_inside_are_removed(void **state)
 	overlay_upper_remove(&u);
 	assert_int_equal(access(path, F_OK), -1);
 	assert_int_equal(access(kept, F_OK), 0);
-	assert_true(scene_open_fds() < before); /* the lock is closed, too */
+	assert_true(scene_open_fds() < before); /* its lock was closed as well */
 }
 
 static void test_the_next_one_sweeps_what_nobody_locks(void **state)

@@ -1,5 +1,5 @@
-/* Each story lists the events of a pool with their times, and the time when its
- * next sandbox is due after each.  The test reads no clock and never waits. */
+/* pace: each row tells events of a pool with their times, and when the pool's next
+ * sandbox is due after each.  The test reads no clock and never waits. */
 #include "supervisor/pool/pace.h"
 
 #include <setjmp.h>
@@ -18,9 +18,9 @@ enum event { END, FAILS, DIES, IS_MADE, TAKEN_OF_MANY, TAKEN_OF_FEW, NOTHING };
 struct step {
 	enum event event;
 	int64_t at;    /* ms */
-	int64_t since; /* DIES: when that sandbox began to wait */
-	int64_t due;   /* after the event; 0: at once */
-	bool is_due;   /* at `at`, after the event */
+	int64_t since; /* for DIES: when the sandbox that died began to wait */
+	int64_t due;   /* time of the next sandbox, after the event; 0: at once */
+	bool is_due;   /* whether one is due at `at`, after the event */
 };
 
 static const struct story {

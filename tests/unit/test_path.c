@@ -14,7 +14,8 @@
 static void test_the_rest_of_a_path_follows_its_folder(void **state)
 {
 	static const struct {
-		const char *path, *folder, *wanted; /* NULL: it is not below */
+		/* NULL: the path is not below the folder. */
+		const char *path, *folder, *wanted;
 	} rows[] = {
 		{ "/a", "/a", "" },	  { "/a/b", "/a", "/b" }, { "/ab", "/a", NULL },
 		{ "/", "/", "" },	  { "/a", "/", "/a" },	  { "/", "/a", NULL },

@@ -1,5 +1,6 @@
-/* path_walk: names, links and their bound, in a tree that is a table.  The trees that
- * users of the walk have are tested in test_spot, test_merged, test_links and test_why. */
+/* path_walk: follows names and a bounded number of links, in a file tree that is a
+ * table.  The real trees are tested in test_spot, test_merged, test_links and
+ * test_why. */
 #include "base/path_walk.h"
 
 #include <errno.h>
@@ -19,7 +20,8 @@
 #define FILE_	 "(file)"
 #define WHITEOUT "(whiteout)"
 
-/* The lower layer, and behind it the upper one.  `is`: one of the above, or a link's text. */
+/* The files of two layers, the lower one first.  `is`: one of the words above, or a
+ * link's text. */
 static const struct {
 	const char *path, *is;
 } entries[] = {
@@ -103,7 +105,7 @@ static void test_a_path_leads_to_a_place(void **state)
 		const char *path;
 		bool follows;
 		int result;
-		const char *at; /* where the walk ends, even without success */
+		const char *at; /* path where the walk ends, also after an error */
 		int links;
 	} samples[] = {
 		{ "", true, 0, "", 0 },
@@ -115,14 +117,14 @@ static void test_a_path_leads_to_a_place(void **state)
 		{ "no/b", true, -ENOENT, "", 0 },
 		{ "a/f", true, 0, "/a/f", 0 },
 		{ "a/f/b", true, -ENOTDIR, "/a/f", 0 },
-		/* A "/" at the end asks for a folder. */
+		/* A path that ends in "/" must lead to a folder. */
 		{ "a/f/", true, -ENOTDIR, "/a/f", 0 },
 		{ "a/f/.", true, -ENOTDIR, "/a/f", 0 },
 		{ "file/", true, -ENOTDIR, "/a/f", 1 },
 		{ "file_slash", true, -ENOTDIR, "/a/f", 1 },
 		{ "slash", true, 0, "/a/b", 1 },
 		{ "slash/c", true, 0, "/a/b/c", 1 },
-		/* The last link, if it is not to be followed. */
+		/* A link as the last part of the path, which is followed or not. */
 		{ "rel", true, 0, "/a/b", 1 },
 		{ "rel", false, 0, "/rel", 0 },
 		{ "rel/", false, 0, "/a/b", 1 },
@@ -130,7 +132,8 @@ static void test_a_path_leads_to_a_place(void **state)
 		{ "loop", false, 0, "/loop", 0 },
 		{ "dangling", false, 0, "/dangling", 0 },
 		{ "dangling", true, -ENOENT, "/a", 1 },
-		/* The root, which no path leaves. */
+		/* An absolute link leads to the root of the tree, and ".." does not
+		 * leave the root. */
 		{ "abs/c", true, 0, "/a/b/c", 1 },
 		{ "a/far/x", true, 0, "/low/x", 1 },
 		{ "a/../abs/..", true, 0, "/a", 1 },
@@ -144,7 +147,7 @@ static void test_a_path_leads_to_a_place(void **state)
 		/* Layers. */
 		{ "to_low/x", true, 0, "/low/x", 1 },
 		{ "to_gone", true, -ENOENT, "", 1 },
-		/* No text leads to the target of such a link. */
+		/* A magic link, as in /proc: its target is not reached by its text. */
 		{ "magic/x", true, 0, "/low/x", 1 },
 		/* Loops. */
 		{ "loop", true, -ELOOP, "", PATH_WALK_LINKS_MAX },
@@ -195,7 +198,7 @@ static void test_links_of_earlier_walks_count(void **state)
 
 static void test_links_lengthen_a_path_up_to_its_bound(void **state)
 {
-	/* "a/b" and the rest "/./" are what is left behind the link. */
+	/* The link rel leads to a/b, so the path becomes a/b/./c, which has 7 bytes. */
 	static const char path[] = "rel/./c";
 
 	(void)state;

@@ -1,4 +1,4 @@
-/* pattern: which texts are patterns, the errors of those that are not, and the
+/* pattern: reads regular expressions, reports the errors in others, and writes the
  * form that ripgrep gets. */
 #include "executor/search/pattern.h"
 
@@ -17,7 +17,7 @@
 #include "base/own.h"
 #include "executor/search/nfa.h"
 
-/* A text that is no pattern, and the place and reason of its error. */
+/* Invalid patterns, and the error that tells the place and the reason. */
 static const char *const wrong[][2] = {
 	{ "(a", "character 1, `(a`: it is not closed by a )" },
 	{ "a(b(c)", "character 2, `(b(c)`: it is not closed by a )" },
@@ -83,7 +83,8 @@ static void what_is_no_pattern_says_where_and_why(void **state)
 	}
 }
 
-/* The pattern in Rust's syntax. */
+/* The pattern, and the same in the syntax of Rust's regular expressions, which
+ * ripgrep gets. */
 static const struct {
 	const char *text, *rust;
 	bool ignores_case;
@@ -176,7 +177,8 @@ static void groups_are_in_one_another_a_hundred_deep(void **state)
 	assert_non_null(strstr(e.text, "more than 100 groups in one another"));
 }
 
-/* Tells whether the pattern's program has room; it must end soon either way. */
+/* Compiles the pattern.  Returns -1 if its program is too large; in any case this
+ * ends soon. */
 static int program_of(const char *text, struct err *e)
 {
 	struct pattern *p = NULL;

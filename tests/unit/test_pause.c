@@ -1,5 +1,5 @@
-/* pause: the messages that an executor may send about a pause, how long a
- * reader waits for a pause, and that no time passes in it. */
+/* pause: judges the executor's messages about a pause, lets a reader wait for it,
+ * and lets no time pass in it. */
 #include "supervisor/pause.h"
 
 #include <setjmp.h>
@@ -70,7 +70,8 @@ static void test_frozen_comes_for_what_was_asked_and_once(void **state)
 	x.s.pause.freezes = 3;
 	assert_int_equal(answers(1, FREEZE_STANDS), 0);
 	assert_int_equal(answers(1, FREEZE_STANDS), -1);
-	/* All were released before the second pause took effect. */
+	/* Pause 2 was released before it took effect, so the executor answers pause
+	 * 3 only. */
 	assert_int_equal(answers(3, FREEZE_LATE), 0);
 	assert_int_equal(answers(2, FREEZE_STANDS), -1);
 	assert_int_equal(answers(4, FREEZE_STANDS), -1);
@@ -85,7 +86,8 @@ static void test_paused_comes_for_what_was_asked_and_once(void **state)
 	assert_int_equal(says(1), 0);
 	assert_int_equal(says(1), -1);
 	assert_int_equal(x.s.pause.stopped, 1);
-	/* The second pause was released before all had stopped. */
+	/* Pause 2 was released before all processes had stopped, so the executor
+	 * confirms pause 3 only. */
 	assert_int_equal(says(3), 0);
 	assert_int_equal(says(2), -1);
 	assert_int_equal(says(4), -1);
@@ -103,12 +105,13 @@ static bool is_answered(const struct client *c, const char *part)
 		      buffer_len(out), part, strlen(part)) != NULL;
 }
 
-/* A reader waits until all processes stand still, at most STAND_MS. */
+/* A client that reads a file is answered when all processes are stopped, or STAND_MS
+ * later. */
 static void test_a_reader_waits_for_all_and_not_for_ever(void **state)
 {
 	static const struct {
-		int64_t stand; /* when all stand; 0: never */
-		int64_t end;   /* when the reader is answered */
+		int64_t stand; /* when all processes are stopped; 0: never */
+		int64_t end;   /* when the client gets its answer */
 		const char *answer;
 	} rows[] = {
 		{ 1, 1, "\"result\":" },
@@ -138,7 +141,7 @@ static void test_a_reader_waits_for_all_and_not_for_ever(void **state)
 				fail_msg("row %zu at %lld", i, (long long)moments[n]);
 		}
 		assert_int_equal(t->due_ms, 0);
-		/* The reader gets bytes, or all processes go on. */
+		/* If the processes were not all stopped in time, they run again. */
 		assert_int_equal(x.s.status,
 				 rows[i].stand ? REGISTRY_PAUSED : REGISTRY_READY);
 		own_close(&fd);
@@ -193,7 +196,8 @@ static void insist(void)
 {
 	struct err e = { 0 };
 
-	/* The protection that was lost does not come back by itself. */
+	/* The lost protection does not come back: a plain unpause is refused, and
+	 * only an explicit one continues. */
 	assert_int_equal(pause_unpause(&x.s, false, &e), -1);
 	assert_int_equal(e.kind, ERR_REFUSED);
 	if (pause_unpause(&x.s, true, &e) < 0)
@@ -260,7 +264,8 @@ static void test_nobody_is_told_of_a_pause_that_is_none(void **state)
 		ask_for_pause(c);
 		pause_look(&x.s);
 		assert_int_equal(x.s.status, REGISTRY_READY);
-		assert_true(pause_is(&x.s)); /* no request is started inside meanwhile */
+		/* Counts as paused, so no request goes to the executor. */
+		assert_true(pause_is(&x.s));
 		assert_int_equal(buffer_len(&c->conn.out), 0);
 		assert_int_equal(answers(1, rows[i].why), 0);
 		pause_look(&x.s);
@@ -290,13 +295,15 @@ static void test_by_signals_only_with_best_effort_and_not_for_what_was_lost(void
 	assert_true(is_answered(c, "\"result\":{\"by\":\"signals\"}"));
 	assert_int_equal(x.s.status, REGISTRY_PAUSED);
 	assert_int_equal(x.launch.degraded, DEGRADED_PAUSE);
-	/* A pause is then no protection for what is lost, */
+	/* A pause by signals does not protect a file that was replaced, so the
+	 * sandbox ends. */
 	(void)err_set(&lost, ERR_REFUSED, "/work/.git was replaced");
 	pause_unprotected(&x.s, &lost);
 	assert_string_equal(x.s.ending.reason, "error");
 	own_close(&fd);
 	assert_int_equal(teardown(state) + setup(state), 0);
-	/* and none is tried if the lost protection is the first to need one. */
+	/* If the first reason for a pause is such a file, signals are not even tried
+	 * after the freezer has failed. */
 	x.policy.is_best_effort = true;
 	pause_unprotected(&x.s, &lost);
 	assert_null(x.s.ending.reason);

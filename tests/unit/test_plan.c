@@ -1,4 +1,4 @@
-/* The plan of a launch, as data: properties that hold whatever the host has. */
+/* plan: tests properties of a launch's plan that hold on any host. */
 #include "sandbox/plan/plan.h"
 
 #include <setjmp.h>
@@ -99,8 +99,8 @@ static void test_secret_files_of_etc_stay_out(void **state)
 	world_done(&w);
 }
 
-/* Safety depends on the order: a root first, its seal last, procfs before the
- * masks in it, a mount point before its mount. */
+/* The safety of a plan depends on its order: a root comes first and its seal last,
+ * procfs before the masks in it, and a mount point before its mount. */
 static void test_the_order_of_steps(void **state)
 {
 	struct world w;
@@ -158,8 +158,8 @@ static void test_the_defaults(void **state)
 	world_done(&w);
 }
 
-/* With the host's network its abstract sockets would be reachable: one of the
- * two walls must stand. */
+/* With the host's network the host's abstract sockets would be in reach, so the plan
+ * must add Landlock's scope or a filter against them. */
 static void test_with_the_hosts_network_a_wall_is_added(void **state)
 {
 	struct world w;
@@ -283,7 +283,8 @@ static void test_the_time_zone(void **state)
 	assert_int_equal(unsetenv("TZ"), 0);
 }
 
-/* A user chooses the names in a plan. */
+/* A plan contains names that a user chose, so a printed plan must show them safely
+ * and completely. */
 static void test_a_printed_plan_is_safe_and_whole(void **state)
 {
 	AUTO_FREE char *text = NULL;

@@ -18,7 +18,8 @@ static void start(struct policy *p)
 }
 
 static const struct {
-	const char *target, *says; /* says NULL: mounting there is allowed */
+	/* says: part of the error; NULL: mounting there is allowed. */
+	const char *target, *says;
 } targets[] = {
 	{ "/data", NULL },	    { "/procs", NULL },
 	{ "/system", NULL },	    { "/dev/null", NULL },
@@ -240,7 +241,7 @@ static void test_limits_of_the_table_need_a_cgroup(void **state)
 
 	(void)state;
 	start(&p);
-	p.limits.disk = 1 << 20; /* bounded by the size of a tmpfs */
+	p.limits.disk = 1 << 20; /* --disk is the size of a tmpfs and needs no cgroup */
 	p.is_best_effort = true;
 	assert_false(policy_wants_cgroup(&p));
 	p.limits.memory = 1;

@@ -1,5 +1,5 @@
-/* The stock of a pool's keeper, and when it makes more.  There are no
- * sandboxes: one end of a socket stands for each. */
+/* pool: decides when a pool's keeper makes more sandboxes.  There are no sandboxes:
+ * one end of a socket stands for each. */
 #include "supervisor/pool/pool.h"
 
 #include <setjmp.h>
@@ -18,12 +18,12 @@
 #include "base/own.h"
 
 #define STOCK 16
-#define NOW	  1000000 /* ms; all in stock began to wait then */
+#define NOW	  1000000 /* ms; when all sandboxes of the stock began to wait */
 
 struct scene {
 	struct pool pool;
 	int sandboxes[STOCK];
-	int told; /* the output for the process that waits for the first sandbox */
+	int told; /* where the process that waits for the pool's first sandbox is told */
 };
 
 static void put(struct scene *s, size_t i)
@@ -107,7 +107,7 @@ static void one_that_dies_after_each_pause_makes_the_next_twice_as_long(void **s
 	int64_t now = NOW;
 
 	for (size_t i = 0; i < 6;
-	     i++) { /* the sum of pauses stays below PACE_STEADY_MS */
+	     i++) { /* with 6 rounds the pauses add up to less than PACE_STEADY_MS */
 		own_close(&s->sandboxes[i]);
 		(void)pool_oldest(&s->pool, now);
 		assert_int_equal(s->pool.pace.retry_ms, now + (PACE_RETRY_MS << i));
@@ -126,7 +126,8 @@ static void what_dies_of_old_age_is_no_failure(void **state)
 	assert_int_equal(s->pool.trouble.kind, ERR_NONE);
 }
 
-/* Half a stock is kept for a burst; below that the next sandbox is made at once. */
+/* While half of the stock waits, which suffices for a burst, the pool makes no more;
+ * below that it makes the next sandbox at once. */
 static void making_rests_while_there_is_enough(void **state)
 {
 	struct scene *s = *state;
@@ -141,7 +142,7 @@ static void making_rests_while_there_is_enough(void **state)
 
 /* --- what is too late ------------------------------------------------------------ */
 
-/* Begins a sandbox; it has no process, so none is killed. */
+/* Adds a sandbox that is being made; there is no process to kill for it. */
 static struct pool_spawn *begin(struct scene *s, size_t i, int64_t due)
 {
 	struct pool_spawn *m = &s->pool.spawns[i];
@@ -159,7 +160,7 @@ static void one_that_reads_its_words_for_too_long_is_given_up(void **state)
 {
 	struct scene *s = *state;
 
-	own_close(&s->pool.ready); /* the first sandbox was made */
+	own_close(&s->pool.ready); /* as after the first sandbox was made */
 	s->pool.ready = -1;
 	struct pool_spawn *early = begin(s, 0, NOW + POOL_SPAWN_READS_MS);
 	struct pool_spawn *late = begin(s, 1, NOW + POOL_SPAWN_READS_MS + 7);
@@ -176,7 +177,8 @@ static void one_that_reads_its_words_for_too_long_is_given_up(void **state)
 	assert_int_equal(pool_due(&s->pool), NOW + POOL_SPAWN_READS_MS + 7);
 	pool_expire(&s->pool, NOW + 10 * POOL_SPAWN_READS_MS);
 	assert_int_equal(late->says, -1);
-	assert_int_not_equal(has_read->says, -1); /* pulling an image has no time limit */
+	/* A sandbox that has its image to pull may take any time. */
+	assert_int_not_equal(has_read->says, -1);
 	assert_int_equal(s->pool.making, 1);
 	assert_false(s->pool.is_ending);
 	pool_spawn_done(has_read);
@@ -231,7 +233,7 @@ static void the_end_waits_for_what_waits_but_not_for_ever(void **state)
 				 cases[i].is_over);
 	}
 	pool_stop(&s->pool, NOW);
-	pool_stop(&s->pool, NOW + 5000); /* a second stop delays nothing */
+	pool_stop(&s->pool, NOW + 5000); /* a second stop does not extend the time */
 	assert_int_equal(pool_due(&s->pool), NOW + 10000);
 	pool_expire(&s->pool, NOW + 10000);
 	assert_true(pool_is_over(&s->pool, NOW + 10000));
@@ -261,7 +263,8 @@ static void who_waits_for_the_first_is_told_that_there_will_be_none(void **state
 	while (s->pool.waiting_count > 0)
 		own_close(&s->pool.waiting[--s->pool.waiting_count].lease);
 	pool_stop(&s->pool, NOW);
-	assert_int_not_equal(s->pool.ready, -1); /* the name is not free yet */
+	/* The process that waits is told only when the pool's name is free. */
+	assert_int_not_equal(s->pool.ready, -1);
 	pool_run(&s->pool);
 	assert_int_equal(s->pool.ready, -1);
 	assert_int_equal(read(s->told, &e, sizeof(e)), sizeof(e));

@@ -1,5 +1,5 @@
-/* Clients of a pool's keeper, without any sandbox: one end of a socket stands
- * for each. */
+/* pool_clients: serves the clients of a pool's keeper.  There are no sandboxes: one
+ * end of a socket stands for each. */
 #include "supervisor/pool/pool.h"
 
 #include <setjmp.h>
@@ -31,12 +31,13 @@
 
 struct scene {
 	struct pool pool;
-	int64_t now; /* ms; only one case changes it */
+	int64_t now; /* ms; one case changes the time */
 	int clients[CLIENTS];
-	int sandboxes[STOCK]; /* the sandboxes' ends of the waiting sockets */
+	/* The sandboxes' ends of the sockets that wait in the pool. */
+	int sandboxes[STOCK];
 	size_t stocked;
 	char heard[1 << 20];
-	int fds[STOCK]; /* descriptors that came with it */
+	int fds[STOCK]; /* descriptors that came with the bytes */
 	size_t got;
 };
 
@@ -113,7 +114,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Runs a turn of the keeper.  Returns false if the keeper would sleep. */
+/* Runs a turn of the keeper's loop.  Returns false if it would sleep. */
 static bool turn(struct scene *s)
 {
 	struct pollfd w[CLIENTS];
@@ -142,7 +143,7 @@ static void listen_to(struct scene *s, size_t client)
 	s->heard[len] = '\0';
 }
 
-/* Returns the bytes that come before the keeper would sleep. */
+/* Runs the keeper until it would sleep, and returns the bytes that the client got. */
 static const char *hear(struct scene *s, size_t client)
 {
 	s->heard[0] = '\0';
@@ -195,13 +196,13 @@ static void what_is_behind_a_take_is_answered_when_that_was_too_late(void **stat
 	assert_non_null(strstr(heard, "\"i\""));
 }
 
-/* Each take times out at its own time, in any order; a take without a time-out
- * keeps waiting. */
+/* Each request to take a sandbox times out after its own time; one without a
+ * time-out keeps waiting. */
 static void takes_are_too_late_each_at_its_own_time(void **state)
 {
 	static const struct {
 		const char *take;
-		int64_t late; /* ms after the request; 0: never */
+		int64_t late; /* ms from the request to its time-out; 0: never */
 	} cases[CLIENTS] = { { TAKE_WITHIN("86400"), 86400000 },
 			     { TAKE_WITHIN("1.5"), 1500 }, { TAKE, 0 } };
 	struct scene *s = *state;
@@ -227,7 +228,7 @@ static void takes_are_too_late_each_at_its_own_time(void **state)
 	assert_non_null(strstr(hear(s, 2), "\"p-0\""));
 }
 
-/* A take with 0 s times out in the very turn in which it was asked. */
+/* A request with a time-out of 0 s is answered in the turn in which it came. */
 static void one_that_does_not_wait_is_answered_at_once(void **state)
 {
 	struct scene *s = *state;
@@ -308,7 +309,7 @@ static void a_client_that_leaves_its_answer_ends_what_was_on_its_way(void **stat
 	add_sandbox(s);
 	say(s, 0, TAKE);
 	while (turn(s)) {
-		/* The message then waits in the socket, unread. */
+		/* The keeper has sent its answer, which the client does not read. */
 	}
 	assert_int_equal(s->pool.taken, 1);
 	assert_int_equal(is_gone(s->sandboxes[0]), false);
@@ -332,7 +333,7 @@ static void a_client_that_left_before_its_turn_gets_none(void **state)
 	assert_int_equal(s->pool.client_count, CLIENTS - 1);
 }
 
-/* The client's socket is full: it is dropped, and the next client gets the sandbox. */
+/* A client whose socket is full is dropped, and the next client gets the sandbox. */
 static void who_does_not_read_gets_no_sandbox(void **state)
 {
 	struct scene *s = *state;
@@ -342,7 +343,7 @@ static void who_does_not_read_gets_no_sandbox(void **state)
 		(void)turn(s);
 	(void)send(s->clients[0], "\n" TAKE, strlen("\n" TAKE), MSG_NOSIGNAL);
 	while (turn(s)) {
-		/* Nothing can be sent any more. */
+		/* The loop runs until the client's socket is full. */
 	}
 	add_sandbox(s);
 	say(s, 1, TAKE);

@@ -1,5 +1,5 @@
-/* A sandbox that is being made for a pool: the program that is started for it,
- * and that program's messages.  A shell plays hutch-supervise. */
+/* pool_spawn: starts the program that makes a sandbox for a pool, and reads that
+ * program's messages.  A shell plays hutch-supervise. */
 #include "supervisor/pool/pool_spawn.h"
 
 #include <setjmp.h>
@@ -63,7 +63,8 @@ static void test_the_words_of_a_supervisor_are_the_outcome(void **state)
 	}
 }
 
-/* The script of that shell: first a fixed prologue, then the test's commands. */
+/* The script that the shell runs in place of hutch-supervise: a fixed beginning, and
+ * then the commands of the test. */
 static char path[] = "/tmp/hutch-spawn.XXXXXX";
 
 static void begin(struct pool_spawn *m, const char *script)
@@ -120,7 +121,8 @@ static void test_a_supervisor_is_given_its_descriptors_words_and_name(void **sta
 	      "echo x >&3; echo '{" NONE "' >&4");
 	assert_int_equal(pool_spawn_judge(&m, &e), 0);
 	assert_int_equal(strlen(m.name), strlen("p-12345678"));
-	assert_int_equal(read(m.lease, &byte, 1), 1); /* the other end of it */
+	/* The descriptor leads to the socket to which the shell wrote. */
+	assert_int_equal(read(m.lease, &byte, 1), 1);
 	pool_spawn_done(&m);
 	pool_spawn_done(&m);
 	assert_int_equal(m.says, -1);

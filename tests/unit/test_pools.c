@@ -1,5 +1,5 @@
-/* The folder of pools: which keeper has a name, how it is reached, and the
- * leftovers of one. */
+/* pools: finds a pool's keeper by name, connects to it, and removes what a killed
+ * keeper leaves. */
 #include "sandbox/state/pools.h"
 
 #include <setjmp.h>
@@ -75,7 +75,7 @@ static void test_a_pool_is_listed_and_reached_until_it_is_removed(void **state)
 	check_listed("b");
 	check_absent("a");
 	pools_remove(&b);
-	pools_remove(&b); /* as if the pool had not been made */
+	pools_remove(&b); /* removes nothing, as if the pool had never been made */
 	check_listed("");
 }
 
@@ -94,8 +94,8 @@ static void test_a_name_that_a_pool_has_is_refused_until_it_is_free(void **state
 	pools_remove(&p);
 }
 
-/* A keeper that was killed leaves its folder; the next process that finds it
- * removes it. */
+/* A keeper that was killed leaves its folder.  The next process that finds the
+ * folder removes it. */
 static void test_a_folder_without_a_lock_is_no_pool_and_is_removed(void **state)
 {
 	struct pools_place p;
@@ -119,18 +119,18 @@ static void test_a_folder_without_a_lock_is_no_pool_and_is_removed(void **state)
 	}
 }
 
-/* As long as the folder stays the name cannot be used; that is reported, and
- * not retried for ever. */
+/* As long as a dead pool's folder cannot be removed, its name is taken: hutch
+ * reports that, and does not try for ever. */
 static void test_a_dead_folder_that_stays_is_in_the_way_and_no_pool(void **state)
 {
 	struct pools_place p;
 	struct err e;
 
 	if (geteuid() == 0)
-		skip(); /* root could remove it anyway */
+		skip(); /* root could remove the folder in spite of its mode */
 	AUTO_FREE char *pools = scene_path(state, "hutch/.pools");
 	make("p", &p);
-	pools_done(&p); /* as if it had been killed */
+	pools_done(&p); /* leaves the folder behind, as a killed keeper does */
 	assert_int_equal(chmod(pools, 0500), 0);
 	(void)alarm(PATIENCE_S);
 	assert_int_equal(pools_create("p", &p, &e), -1);
@@ -146,7 +146,8 @@ static void test_a_dead_folder_that_stays_is_in_the_way_and_no_pool(void **state
 	pools_remove(&p);
 }
 
-/* The folder and the lock are removed last. */
+/* A keeper that ends is not found any more, although its folder and lock are still
+ * there. */
 static void test_a_keeper_that_is_ending_is_as_good_as_gone(void **state)
 {
 	struct pools_place p;

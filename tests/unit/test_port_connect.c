@@ -1,4 +1,5 @@
-/* port_connect: a connection inside, from the request to its last frame. */
+/* port_connect: connects to a port inside, from the request to the connection's last
+ * frame. */
 #include "executor/port_connect.h"
 
 #include <setjmp.h>
@@ -22,7 +23,7 @@ struct scene {
 	struct processes processes;
 	struct port_connect d;
 	struct buffer out;
-	int to, from; /* the supervisor's ends of the pipes */
+	int to, from; /* the supervisor's ends of the connection's pipes */
 	int server;
 	uint16_t port;
 };
@@ -69,7 +70,7 @@ static void start(struct scene *s, uint32_t id, uint16_t port)
 	port_connect_start(&s->d, &request);
 }
 
-/* Returns the next frame of the executor, after as many turns as that takes. */
+/* Runs the executor's loop until it sends a frame, and returns that. */
 static struct frame next(struct scene *s)
 {
 	struct frame f = { 0 };
@@ -177,7 +178,8 @@ static void test_a_hangup_is_a_reset_for_the_server(void **state)
 	assert_int_equal(write(s->to, "last", 4), 4);
 	port_connect_hang_up(&s->d, ID);
 	must_say(s, MSG_CLOSED, ID, ECONNRESET);
-	/* The data arrived before the reset; read(2) may report either first. */
+	/* The peer got the data before the reset; read(2) may report either of them
+	 * first. */
 	assert_true(comes(peer, POLLIN));
 	char got[8];
 	ssize_t n = read(peer, got, sizeof(got));

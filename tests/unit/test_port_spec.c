@@ -1,4 +1,4 @@
-/* port_spec: the argument of -p, and the options that exclude it. */
+/* port_spec: reads the argument of -p, and knows which options exclude it. */
 #include "policy/port_spec.h"
 
 #include <setjmp.h>

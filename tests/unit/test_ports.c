@@ -1,5 +1,5 @@
-/* ports: clients that connect, and what the inside may report of them.  The
- * test plays the executor. */
+/* ports: lets clients connect to ports inside, whatever the executor reports about
+ * the connections.  The test plays the executor. */
 #include "sandbox/launch/ports.h"
 
 #include <setjmp.h>
@@ -24,9 +24,9 @@
 struct scene {
 	struct ports p;
 	struct channel channel;
-	int inside;	 /* the executor's end of the channel */
+	int inside;	 /* the executor's end of its channel */
 	struct buffer got; /* received by the executor */
-	int in, out;	 /* the executor's ends of the last pipes */
+	int in, out;	 /* the executor's ends of the latest connection's pipes */
 	int kept[2 * PORT_CONNECTS_MAX + 8], kept_count; /* and of those before */
 	uint16_t port;
 	struct err e;
@@ -117,7 +117,8 @@ static void receive(struct scene *s)
 	memcpy(&s->out, CMSG_DATA(head) + sizeof(int), sizeof(int));
 }
 
-/* Returns the id in the next frame to the executor. */
+/* Receives the next frame at the executor's end, checks its type, and returns its
+ * id. */
 static uint32_t told(struct scene *s, uint16_t type)
 {
 	struct frame f;
@@ -159,7 +160,7 @@ static int says(struct scene *s, uint16_t type, uint32_t id, uint32_t sys)
 	return got;
 }
 
-/* Connects a client and lets it in. */
+/* Connects a client, which is accepted.  Returns its socket. */
 static int client(struct scene *s, uint32_t *ret_id)
 {
 	int fd = connect_at(s->port);
@@ -211,7 +212,7 @@ static void test_a_part_is_never_taken_for_the_whole(void **state)
 	AUTO_CLOSE int c = client(s, &id);
 
 	assert_int_equal(write(s->out, "half", 4), 4);
-	own_close(&s->out); /* as a killed process does */
+	own_close(&s->out); /* as the kernel does for a killed process */
 	work_when(s);
 	must_read(c, "half");
 	assert_true(has_nothing(c));
@@ -233,8 +234,8 @@ static void test_bytes_before_the_end_are_handed_over(void **state)
 	assert_int_equal(how_it_ends(c), 0);
 }
 
-/* The executor has ended, but ports do not know yet: the client's bytes have no
- * reader. */
+/* The executor has ended, but the ports have not noticed: the pipe for the client's
+ * bytes has no reader.  Bytes that the client is still to get are delivered. */
 static void test_nobody_hears_any_more_and_what_was_finished_is_handed_over(void **state)
 {
 	struct scene *s = *state;
@@ -282,8 +283,8 @@ static ssize_t read_some(int fd)
 	return read(fd, piece, sizeof(piece));
 }
 
-/* While the time stands still, the connection stays, however often the client
- * is checked. */
+/* As long as the time stands still, a client that does not read keeps its
+ * connection, however often the port checks it. */
 static void test_the_end_waits_for_a_client_that_is_behind(void **state)
 {
 	struct scene *s = *state;
@@ -295,7 +296,7 @@ static void test_the_end_waits_for_a_client_that_is_behind(void **state)
 	assert_int_equal(says(s, MSG_FINISHED, id, 0), 0);
 	while (!ports_part(&s->p, NOW + 1, NOW))
 		if (!s->p.has_more)
-			whole -= read_some(c); /* an error makes the sum wrong */
+			whole -= read_some(c); /* -1: the sum becomes wrong */
 	assert_int_equal(s->p.visit_count, 0);
 	while ((n = read_some(c)) > 0)
 		whole -= n;
@@ -321,7 +322,7 @@ static void test_the_end_does_not_wait_for_ever(void **state)
 				 rows[i].is_over);
 	assert_int_equal(s->p.visit_count, 0);
 	while (read_some(c) > 0)
-		errno = 0; /* there was data that the client had not read */
+		errno = 0; /* reads the data that had arrived before the reset */
 	assert_int_equal(errno, ECONNRESET);
 }
 
@@ -340,18 +341,21 @@ static void test_a_client_that_resets_is_told_inside_and_waited_for(void **state
 	assert_true(is_told_nothing(s));
 }
 
-/* Each of these frames breaks the protocol. */
+/* Frames of the executor about a connection that come at a wrong time; each breaks
+ * the protocol. */
 static void test_words_at_the_wrong_time(void **state)
 {
 	static const struct {
 		uint16_t before, type;
 		bool is_other;
 	} rows[] = {
-		{ MSG_NONE, MSG_CLOSED, false },     /* in order, and nothing has ended */
-		{ MSG_NONE, MSG_FINISHED, true },    /* an id that was not given out */
+		/* An orderly close, but neither direction has ended. */
+		{ MSG_NONE, MSG_CLOSED, false },
+		{ MSG_NONE, MSG_FINISHED, true },    /* an id of no connection */
 		{ MSG_NONE, MSG_CLOSED, true },
 		{ MSG_FINISHED, MSG_FINISHED, false },
-		{ MSG_FINISHED, MSG_CLOSED, false }, /* the supervisor has not finished */
+		/* The supervisor's direction has not ended. */
+		{ MSG_FINISHED, MSG_CLOSED, false },
 	};
 	struct scene *s = *state;
 
@@ -378,7 +382,8 @@ static void test_nothing_is_said_after_the_last_word(void **state)
 	assert_int_equal(says(s, MSG_CLOSED, id, ECONNRESET), -1);
 }
 
-/* A connection takes its client's descriptor and five more. */
+/* Skips the test if the limit on descriptors is too low: a connection needs its
+ * client's descriptor and five more. */
 static void skip_where_not_all_fit(void)
 {
 	struct rlimit limit;
@@ -388,8 +393,8 @@ static void skip_where_not_all_fit(void)
 		skip();
 }
 
-/* The number of connections is bounded; the next client waits until one of them
- * has ended. */
+/* The number of connections is bounded.  The next client waits in the listener's
+ * queue until a connection ends. */
 static void test_there_is_a_bound(void **state)
 {
 	struct scene *s = *state;
@@ -412,7 +417,8 @@ static void test_there_is_a_bound(void **state)
 		own_close(&clients[i]);
 }
 
-/* No client is let in while a request waits for the executor. */
+/* While a request waits for room in the channel to the executor, no further client
+ * is accepted. */
 static void test_a_channel_that_is_full_leaves_them_in_the_queue(void **state)
 {
 	struct scene *s = *state;
@@ -465,7 +471,7 @@ static void test_closed_ports_let_nobody_in(void **state)
 	assert_int_equal(s->p.visit_count, 0);
 }
 
-/* The maker of the socket still has it, and may shut it down. */
+/* The process that made the listening socket still has it, and may shut it down. */
 static void test_a_socket_that_listens_no_more_keeps_nobody_out(void **state)
 {
 	struct scene *s = *state;
@@ -478,20 +484,21 @@ static void test_a_socket_that_listens_no_more_keeps_nobody_out(void **state)
 	assert_int_equal(ports_due(&s->p), 0);
 }
 
-/* A flag may be left over when there is nothing to do any more. */
+/* Flags that are left over do not make the loop wake up when there are no ports. */
 static void test_without_ports_nothing_is_due(void **state)
 {
 	struct scene *s = *state;
 	AUTO_FREE char *host = text_copy(s->p.all[0].at.host);
 
 	assert_int_equal(ports_remove(&s->p, host, &s->e), 0);
-	s->p.deaf_ms = NOW; /* there was no free descriptor */
-	s->p.has_more = true;	   /* of a connection that is gone */
+	s->p.deaf_ms = NOW; /* as after an accept(2) that had no free descriptor */
+	s->p.has_more = true;	   /* left over from a connection that has ended */
 	assert_int_equal(ports_work(&s->p, false, NOW, &s->e), 0);
 	assert_int_equal(ports_due(&s->p), 0);
 }
 
-/* The maker of the socket shares the open file description. */
+/* The process that made the listening socket shares its open file description, and
+ * may clear O_NONBLOCK. */
 static void test_a_socket_that_blocks_again_keeps_nobody_out(void **state)
 {
 	struct scene *s = *state;
@@ -544,7 +551,8 @@ static int free_number(void)
 	return fd;
 }
 
-/* Works at `now`, with a limit that permits `more` further descriptors. */
+/* Runs the ports' work at `now`, while the limit permits only `more` further
+ * descriptors. */
 static void work_with(struct scene *s, int64_t now, int more)
 {
 	struct rlimit was, less;
@@ -558,13 +566,13 @@ static void work_with(struct scene *s, int64_t now, int more)
 	assert_int_equal(done, 0);
 }
 
-/* No descriptor is left for a client, or none for its pipes: ports let no
- * client in for a while, since poll(2) would report the queue again at once. */
+/* If there is no descriptor for a client, or none for its pipes, no client is
+ * accepted for a while: poll(2) would report the same client again at once. */
 static void test_without_descriptors_nobody_is_let_in_for_a_while(void **state)
 {
 	static const struct {
 		int more; /* descriptors */
-		int ended; /* how the connection ends for a client that was let in */
+		int ended; /* how the connection of a client that was accepted ends */
 	} rows[] = { { 0, 0 }, { 1, ECONNRESET }, { 3, ECONNRESET } };
 	struct scene *s = *state;
 
@@ -616,9 +624,8 @@ static void test_ports_let_somebody_in_by_turns(void **state)
 		own_close(&clients[i]);
 }
 
-/* Clients, connections and passed descriptors all belong to this process and
- * exceed the 1024 descriptors of a login; a process may raise its limit up to
- * the hard one. */
+/* Setup: raises the limit on descriptors up to the hard one.  Clients, connections
+ * and passed descriptors all belong to this process, and exceed the 1024 of a login. */
 static int raise_descriptors(void **state)
 {
 	struct rlimit files;

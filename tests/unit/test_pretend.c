@@ -1,5 +1,4 @@
-/* The calls that pretend to succeed: the filter answers 0 to them, and to no
- * other call. */
+/* pretend: the filter answers 0 to calls that pretend to succeed, and to no others. */
 #include <errno.h>
 #include <linux/audit.h>
 #include <setjmp.h>
@@ -24,7 +23,8 @@
 #define ARCH	   ARCH_X86_64
 #endif
 
-#define PRETENDS  SECCOMP_RET_ERRNO /* with an errno of 0 */
+/* The filter returns an errno of 0, so the call seems to succeed. */
+#define PRETENDS  SECCOMP_RET_ERRNO
 #define CALLS_MAX 1024
 
 static uint32_t answer(const struct seccomp_program *p, long nr, uint64_t second,
@@ -88,7 +88,8 @@ static void test_no_refusal_is_hidden(void **state)
 						 SECCOMP_RET_ALLOW);
 }
 
-/* For any arguments: the protection of pid 1 is in both programs. */
+/* The program that pretends also has the floor: it refuses the same calls for any
+ * arguments, to protect pid 1. */
 static void test_the_floor_is_in_it(void **state)
 {
 	size_t count;

@@ -1,5 +1,5 @@
-/* processes: starting, failing, ending, signalling and reaping, by the real
- * loop in another process. */
+/* processes: starts processes, which may fail, and signals and reaps them, in the
+ * real loop of an executor in another process. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@
 #include "executor/process/processes.h"
 #include "tests/unit/supervisor.h"
 
-/* Runs a script and compares its output. */
+/* Runs a script to its end, and compares its output. */
 static void expect_output(struct supervisor *s, struct ask a, const char *expected)
 {
 	int out[2];
@@ -118,7 +118,7 @@ static void test_another_user_is_refused_without_the_capability(void **state)
 	supervisor_ask(*state, &a);
 	struct answer got = supervisor_expect(*state, MSG_FAILED, 1);
 	assert_int_equal(got.failed.stage, EXEC_STAGE_USER);
-	/* EINVAL if that id is not mapped. */
+	/* EINVAL: the user namespace does not map that id. */
 	assert_true(got.failed.sys == EPERM || got.failed.sys == EINVAL);
 }
 
@@ -128,7 +128,8 @@ static void test_root_becomes_another_user_without_its_groups(void **state)
 			 .argv = SH("id -u; id -g; id -G;"
 				    "grep NoNew /proc/self/status") };
 
-	/* Root with few ids, as in a sandbox, cannot. */
+	/* Root of a namespace with few ids, as in a sandbox, cannot become these
+	 * users. */
 	if (getuid() != 0 || setegid(4712) < 0 || setegid(0) < 0 || seteuid(4711) < 0 ||
 	    seteuid(0) < 0)
 		skip();
@@ -186,7 +187,7 @@ static void test_a_command_has_three_descriptors_and_default_signals(void **stat
 	struct ask fds = { .argv = ARGV(TEXT("/bin/ls"), TEXT("/proc/self/fd")) };
 	struct ask signals = { .argv = SH("grep -E '^Sig(Blk|Ign)' /proc/self/status") };
 
-	/* 3 is the folder that ls reads. */
+	/* Descriptor 3 is the folder /proc/self/fd, which ls reads. */
 	expect_output(*state, fds, "0\n1\n2\n3\n");
 	expect_output(*state, signals, "SigBlk:\t0000000000000000\n"
 				       "SigIgn:\t0000000000000000\n");
@@ -206,7 +207,8 @@ static void test_limits_are_the_command_s_only(void **state)
 			 .rlimit = { RLIMIT_NOFILE, 17, 18 } };
 
 	expect_output(*state, a, "17\n18\n");
-	/* The next command starts from the executor's limits. */
+	/* The limit of one command does not apply to the next, which has the
+	 * executor's own. */
 	struct rlimit ours;
 	char expected[32];
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &ours), 0);
@@ -254,7 +256,7 @@ static void test_a_signal_reaches_the_whole_group(void **state)
 	struct exited x = supervisor_expect(s, MSG_EXITED, 5).exited;
 	assert_int_equal(x.is_signaled, 1);
 	assert_int_equal(x.status, SIGTERM);
-	/* The end comes only when the two that sleep are gone as well. */
+	/* The end of file comes only when both sleeping processes have ended, too. */
 	AUTO_FREE char *rest = read_all(out[0]);
 	assert_string_equal(rest, "");
 	(void)close(out[0]);
@@ -316,8 +318,8 @@ int main(void)
 		TEST(test_times_used_are_told),
 	};
 
-	/* The executor inherits this descriptor, and commands would too if it
-	 * were not closed for each. */
+	/* A descriptor that the executor inherits.  Commands must not have it, since
+	 * the executor closes all descriptors for each. */
 	return fcntl(STDERR_FILENO, F_DUPFD, 100) < 0 ||
 	       cmocka_run_group_tests(tests, NULL, NULL);
 }

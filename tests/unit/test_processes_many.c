@@ -1,5 +1,5 @@
-/* processes under load: many at once, many orphans, many in a row, and one that
- * hangs. */
+/* processes, under load: serves many at once, reaps many orphans, runs many in a
+ * row, and survives one that hangs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@
 #include "executor/process/processes.h"
 #include "tests/unit/supervisor.h"
 
-/* Returns how many dead children of the executor are not reaped. */
+/* Returns the number of the executor's zombies. */
 static unsigned count_zombies(pid_t executor)
 {
 	char path[64], line[512];
@@ -45,7 +45,8 @@ static unsigned count_zombies(pid_t executor)
 static void test_orphans_are_reaped_while_others_are_served(void **state)
 {
 	struct supervisor *s = *state;
-	/* Each subshell leaves a child that ends as an orphan. */
+	/* Starts 1,000 processes that are orphans at once, since their parent ends
+	 * first. */
 	struct ask orphans = { .id = 1, .argv = SH("i=0; while [ $i -lt 1000 ]; do "
 						   "(: &); i=$((i+1)); done") };
 	struct ask ping = { .id = 2, .argv = ARGV(TEXT("/bin/true")) };
@@ -129,7 +130,8 @@ static void test_more_commands_than_the_table_holds_are_refused(void **state)
 		if (got.type == MSG_FAILED)
 			assert_int_equal(got.failed.stage, EXEC_STAGE_FORK);
 	}
-	/* Fewer if the user may not have as many processes or descriptors. */
+	/* There may be fewer, since the user's processes and descriptors are
+	 * limited. */
 	assert_true(started <= PROCESSES_MAX && started > 100);
 	assert_int_equal(started + failed, PROCESSES_MAX + 5);
 	(void)close(in[0]);
@@ -165,7 +167,7 @@ static void test_a_thousand_commands_leave_no_descriptor_and_no_memory(void **st
 	for (int i = 0; i < 250; i++)
 		run_all_kinds(s);
 	assert_int_equal(supervisor_fds(s), fds);
-	/* A sanitizer keeps freed memory for a while. */
+	/* A sanitizer keeps freed memory for a while, hence the margin. */
 	assert_true(supervisor_memory(s) < kib + 4096);
 }
 

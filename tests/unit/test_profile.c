@@ -14,7 +14,7 @@
 #include "base/own.h"
 #include "policy/seccomp/profile_fit.h"
 
-/* A profile of one block, which the text continues. */
+/* The beginning of a profile with one block, which the tests continue. */
 #define BLOCK "{\"defaultAction\":\"SCMP_ACT_ERRNO\",\"syscalls\":[{"
 #define ALLOW BLOCK "\"names\":[\"read\"],\"action\":\"SCMP_ACT_ALLOW\""
 #define ARG   ALLOW ",\"args\":[{"
@@ -165,7 +165,7 @@ static void every_action_has_its_value(void **state)
 	}
 }
 
-/* In the form of Docker's and containers-common's files. */
+/* A profile in the form that docker and containers-common use. */
 static void dockers_own_keys_are_understood(void **state)
 {
 	static const char text[] =
@@ -203,11 +203,11 @@ static void dockers_own_keys_are_understood(void **state)
 }
 
 struct condition {
-	const char *text; /* the object after "includes" or "excludes" */
+	const char *text; /* the value of "includes" or "excludes" */
 	bool included, excluded;
 };
 
-/* On amd64 5.14 with CAP_CHOWN and CAP_KILL. */
+/* Results for amd64, Linux 5.14, CAP_CHOWN and CAP_KILL. */
 static const struct condition conditions[] = {
 	{ "{}", true, false },
 	{ "{\"caps\":[]}", true, false },

@@ -1,5 +1,5 @@
-/* hutch's own programs: found beside hutch, and executed from a file that no
- * process inside can write to. */
+/* program: hutch finds its own programs beside itself, and executes them from a file
+ * that no process inside can write to. */
 #include "sandbox/kernel/program.h"
 
 #include <setjmp.h>
@@ -14,7 +14,9 @@
 #include "sandbox/root/mounts.h"
 #include "tests/unit/scene.h"
 
-#define FIND "--find" /* makes this program search for one and print its path */
+/* As the first argument: this program searches for a program of hutch and prints its
+ * path. */
+#define FIND "--find"
 
 static int find_and_print(const char *name)
 {
@@ -98,7 +100,8 @@ static struct program open_tool(const char *path)
 	return p;
 }
 
-/* A process that reopens it, as through /proc/1/exe, must not get write access. */
+/* A process that opens the file again, as through /proc/1/exe, must not get write
+ * access. */
 static void check_not_writable(int fd)
 {
 	char path[64], got[8] = { 0 };
@@ -119,7 +122,8 @@ static void play_seal(void *arg)
 
 	CHECK(fd >= 0);
 	check_not_writable(fd);
-	CHECK(fcntl(fd, F_GET_SEALS) < 0); /* a mount, not a copy */
+	/* Seals exist only on a copy in a memfd, so this is a mount. */
+	CHECK(fcntl(fd, F_GET_SEALS) < 0);
 }
 
 static void test_the_executor_is_sealed_by_a_mount(void **state)
@@ -169,7 +173,8 @@ static void play_copy(void *arg)
 	CHECK((fcntl(fd, F_GET_SEALS) & all) == all);
 }
 
-/* The program is in a folder that the user that root becomes may not enter. */
+/* Root becomes a user that may not enter the program's folder, so the program is
+ * copied to a sealed memfd. */
 static void test_where_it_cannot_be_reached_it_is_a_sealed_copy(void **state)
 {
 	if (geteuid() != 0) {

@@ -70,7 +70,7 @@ static void test_a_layer_that_begins_anew_takes_its_bytes_back(void **state)
 
 enum news { AT, FETCHED, UNPACKED };
 
-/* Events with their times, and when the line was last drawn after each. */
+/* Events with their times, and the time at which the progress line was last drawn. */
 static const struct {
 	int64_t at, drawn;
 	enum news what;
@@ -112,7 +112,8 @@ static void test_the_line_is_drawn_ten_times_a_second_and_at_the_end(void **stat
 	size_t lines = 0;
 	for (const char *at = told; (at = strchr(at, '\r')); at++)
 		lines++;
-	assert_int_equal(lines, 5); /* at the start, three times, and at the end */
+	/* At the start, after three of the events, and at the end. */
+	assert_int_equal(lines, 5);
 	assert_non_null(strstr(told, "2 of 2 layers"));
 	assert_false(p.is_drawn);
 }

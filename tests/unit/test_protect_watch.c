@@ -1,4 +1,4 @@
-/* Which changes of files the protection watch notices, and which it ignores. */
+/* protect_watch: reports changes to protected files, and ignores other events. */
 #include "sandbox/monitor/protect_watch.h"
 
 #include <setjmp.h>
@@ -72,7 +72,7 @@ static void finish(struct place *p)
 	free(p->other);
 }
 
-/* Reads all events; returns whether a change of `path` was noticed. */
+/* Reads all events.  Returns whether a change of `path` is reported. */
 static bool notices(struct place *p, const char *path)
 {
 	struct pollfd ready = { .fd = p->protect_watch.fd, .events = POLLIN };
@@ -134,14 +134,15 @@ static void test_harmless_changes_are_no_loss(void **state)
 	assert_int_equal(
 		rename(p.other, plain) | unlink(plain) | unlink(odd) | unlink(near), 0);
 	assert_false(notices(&p, p.file));
-	/* ... and a hard link is one, once another event makes the protect_watch look. */
+	/* A new hard link to a protected file counts as a change, but only another
+	 * event makes protect_watch look at the file. */
 	AUTO_FREE char *link_path = text_format("%s/link~", p.folder);
 	assert_int_equal(link(p.file, link_path), 0);
 	assert_true(notices(&p, p.file));
 	finish(&p);
 }
 
-/* Makes more events than are kept, so that the protection watch looks at the files
+/* Makes more events than the kernel keeps.  protect_watch then compares the files
  * themselves. */
 static void overflow(struct place *p)
 {
@@ -173,7 +174,8 @@ static void test_a_name_that_was_not_there_is_noticed_when_it_comes(void **state
 	assert_false(notices(&p, absent));
 	assert_int_equal(rename(into, absent), 0);
 	assert_true(notices(&p, absent));
-	/* ... also if it has disappeared again. */
+	/* A file that appears is reported even if it is gone again before the events
+	 * are read. */
 	protect_watch_done(&p.protect_watch);
 	assert_int_equal(unlink(absent), 0);
 	assert_int_equal(protect_watch_post(&p.protect_watch, &p.plan, NULL), 0);
@@ -198,7 +200,8 @@ static void test_lost_events_mean_to_look(void **state)
 	assert_true(notices(&p, p.file));
 	finish(&p);
 
-	/* The inode number may be the same again, but the birth time differs. */
+	/* A new file may have the inode number of the removed one, but its birth
+	 * time differs. */
 	begin(state, &p);
 	overflow(&p);
 	assert_int_equal(unlink(p.file), 0);

@@ -29,7 +29,7 @@ static void make_pipe(int *ret_read, int *ret_write)
 	*ret_write = ends[1];
 }
 
-/* Runs it until it has to wait; returns the number of steps. */
+/* Runs the pump until it has to wait.  Returns the number of its steps. */
 static int turn(struct pump *p)
 {
 	for (int turns = 0; turns < TURNS_MAX; turns++) {
@@ -78,7 +78,7 @@ static void test_bytes_and_the_end_pass(void **state)
 		turn(&p);
 		assert_false(pump_is_open(&p));
 		assert_int_equal(pump_poll(&p).fd, -1);
-		pump_run(&p); /* after its end it does nothing */
+		pump_run(&p); /* does nothing after the pump's end */
 		assert_int_equal(read_now(out, got, sizeof(got)), 4);
 		assert_int_equal(read(out, got, 1), 0);
 		(void)close(out);
@@ -103,8 +103,8 @@ static void test_a_reader_that_is_gone_ends_it(void **state)
 	}
 }
 
-/* The reader takes nothing: the pump stops, waits only for room, and goes on
- * when there is some.  Nothing is lost, and little is buffered. */
+/* If the reader takes nothing, the pump stops, waits only for room, and goes on when
+ * there is some. Nothing is lost, and little is buffered. */
 static void test_a_writer_that_is_blocked_waits_for_room(void **state)
 {
 	(void)state;
@@ -135,7 +135,7 @@ static void test_a_writer_that_is_blocked_waits_for_room(void **state)
 	}
 }
 
-/* splice(2) gives EINVAL for such a file. */
+/* The output is a file opened with O_APPEND, for which splice(2) fails with EINVAL. */
 static void test_a_file_that_is_appended_to(void **state)
 {
 	AUTO_FREE char *path = scene_path(state, "log");
@@ -171,7 +171,8 @@ static void test_a_file_as_a_source(void **state)
 	(void)close(out);
 }
 
-/* A parent that reads its child's output through a socket has such a socket. */
+/* The output is a socket whose peer reads no more, as for a parent that reads its
+ * child's output through a socketpair. */
 static void test_a_socket_that_takes_no_more(void **state)
 {
 	struct pump p;
@@ -209,8 +210,8 @@ static void test_done_twice_and_a_half_pump(void **state)
 	(void)close(in);
 }
 
-/* Pieces as they are read; a terminal must obey none of them, however the text
- * is cut. */
+/* Pieces of output as the pump reads them, with control sequences that must not
+ * reach the terminal, however the text is cut. */
 static const struct {
 	const char *pieces[4];
 	const char *shown;
@@ -255,7 +256,8 @@ static void test_the_output_does_not_depend_on_the_cuts(void **state)
 	}
 }
 
-/* A reader that has gone is no failure; a full disk is one, and is remembered. */
+/* A reader that has closed the pipe is no failure.  A full disk is one, whose errno
+ * is kept. */
 static void test_why_a_write_failed_is_remembered(void **state)
 {
 	static const struct {

@@ -1,4 +1,4 @@
-/* Queues of actions, one for each session. */
+/* queue: each session has a queue of actions. */
 #include "actions/queue.h"
 
 #include <setjmp.h>
@@ -148,7 +148,8 @@ static void a_place_that_was_given_back_is_anybodys(void **state)
 		assert_non_null(queue_session(&queue, name));
 	}
 	assert_null(queue_session(&queue, "one more"));
-	assert_true(queue_has_place(&queue)); /* after that one has ended */
+	/* Another session may begin once a finished one is removed. */
+	assert_true(queue_has_place(&queue));
 	queue_remove(&queue, s->first);
 	queue_leave(&queue, s);
 	assert_ptr_equal(queue_session(&queue, "one more"), s);
@@ -165,10 +166,11 @@ static void ids_go_round_and_leave_out_those_of_sessions(void **state)
 	queue.next_id = UINT32_MAX;
 	assert_int_equal(queue_new_id(&queue), UINT32_MAX);
 	assert_int_equal(id, 1);
-	assert_int_equal(queue_new_id(&queue), 2); /* neither 0 nor the session's */
+	/* Neither 0 nor the id that the session has. */
+	assert_int_equal(queue_new_id(&queue), 2);
 }
 
-/* A sanitizer reports memory that is not freed. */
+/* If memory is not freed, a sanitizer reports it. */
 static void a_session_that_leaves_takes_along_what_it_held_of_a_secret(void **state)
 {
 	struct redact secrets = { 0 };

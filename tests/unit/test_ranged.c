@@ -1,5 +1,5 @@
-/* ranged: copies of layers have their owners, are made once, completely or not
- * at all, and can be removed again. */
+/* ranged: copies layers with their owners, once, completely or not at all, and
+ * removes the copies again. */
 #include "rootfs-tools/layers/ranged.h"
 
 #include <setjmp.h>
@@ -21,7 +21,7 @@
 static struct idmaps maps;
 static bool has_maps;
 
-/* A store with layer A; its folder `fs` is the working directory. */
+/* A store with the layer A.  The layer's folder `fs` is the working directory. */
 struct shop {
 	struct store s;
 	struct list hexes;
@@ -82,8 +82,7 @@ static unsigned entries_of(const char *path)
 	return dir ? count - 2 : 0;
 }
 
-/* Returns the status of a file in the copy, and checks that no setuid bit is
- * missing. */
+/* Returns the status of a file in the copied layer. */
 static struct stat copy_of(const struct shop *w, const char *path)
 {
 	AUTO_FREE char *at = text_format("%s/" HEX_A "/fs/%s", w->copies, path);
@@ -241,7 +240,7 @@ static void test_a_present_copy_is_not_made_again(void **state)
 	ino_t first = copy_of(&w, "").st_ino;
 	layer(&w.s, HEX_B);
 	list_add(&w.hexes, HEX_B);
-	list_add(&w.hexes, HEX_A); /* an image may list a layer twice */
+	list_add(&w.hexes, HEX_A); /* an image may contain a layer twice */
 	assert_int_equal(ranged_make(&w.s, &maps, &w.hexes, on_begin, &w.e), 0);
 	assert_int_equal(times_begun, 2);
 	assert_int_equal(todo.layers, 1);
@@ -250,7 +249,7 @@ static void test_a_present_copy_is_not_made_again(void **state)
 	done(&w);
 }
 
-/* Neither a killed process nor a failure leaves a partial copy. */
+/* A copy that a killed process or a failure has left incomplete is removed. */
 static void test_nothing_half_is_left(void **state)
 {
 	struct shop w;
@@ -265,7 +264,7 @@ static void test_nothing_half_is_left(void **state)
 	assert_int_equal(make(&w), 0);
 	assert_int_equal(entries_of(w.copies), 1);
 	(void)copy_of(&w, "more");
-	list_add(&w.hexes, HEX_B); /* layer B does not exist */
+	list_add(&w.hexes, HEX_B); /* the store has no layer B */
 	assert_int_equal(make(&w), -1);
 	assert_int_equal(w.e.kind, ERR_NOT_FOUND);
 	assert_int_equal(entries_of(w.copies), 1);
@@ -356,7 +355,7 @@ static void test_a_changed_copy_is_seen(void **state)
 	done(&w);
 }
 
-/* Root becomes a user who has a range. */
+/* As root, becomes a user with a range of subordinate ids. */
 static void become(void)
 {
 	const struct passwd *pw = getpwuid(geteuid());

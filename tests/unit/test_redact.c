@@ -119,7 +119,7 @@ static void test_there_is_room_for_so_much(void **state)
 	struct err e;
 
 	(void)state;
-	/* Counted twice: as a value, and as its line. */
+	/* The value counts twice against the bound: as a whole, and as a line of it. */
 	memset(value, 'x', REDACT_BYTES / 2);
 	assert_int_equal(redact_add(&m, value, NULL, &e), 0);
 	memset(value, 'y', REDACT_BYTES / 2 + 1);
@@ -146,7 +146,7 @@ static void feed(const struct redact *m, struct redact_stream *s, const char *te
 	assert_string_equal(got, want);
 }
 
-/* NULL flushes the held bytes. */
+/* NULL as a piece: the bytes that were held back are flushed. */
 static void test_a_secret_in_pieces_is_hidden(void **state)
 {
 	static const struct {
@@ -164,7 +164,8 @@ static void test_a_secret_in_pieces_is_hidden(void **state)
 
 	(void)state;
 	add(&m, "secret", true);
-	/* A run goes on over pieces: the fourteenth is one with the one before. */
+	/* Secrets side by side are masked as one, also over pieces: the tenth row's
+	 * secret follows that of the ninth, and adds no mask. */
 	for (size_t i = 0; i < 9; i++)
 		feed(&m, &s, rows[i].text, rows[i].want);
 	feed(&m, &s, "secret", "");
@@ -198,7 +199,7 @@ static size_t below(size_t n)
 	return (size_t)rand_r(&seed) % n;
 }
 
-/* Returns a text of few letters, so that many parts of it are equal. */
+/* Returns a random text of a few letters, so that many parts of it are equal. */
 static char *random_text(size_t max, const char *letters)
 {
 	size_t len = below(max + 1);
@@ -264,8 +265,8 @@ static void test_the_output_is_that_of_a_naive_search(void **state)
 #define HOSTILE_LEN	  (4u << 20)
 #define HOSTILE_VALUE_LEN 100000u
 
-/* The cost of searching text, all letters a, for value[0..len[, letters a with
- * a b at the end. */
+/* Returns the time to search a text of only letters a for the value of `len`
+ * letters, of which the last is b. */
 static int64_t cost_of_masking(char *value, size_t value_len, const char *text)
 {
 	struct redact m = { 0 };

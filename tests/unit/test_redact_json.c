@@ -1,4 +1,5 @@
-/* redact_json: redacted lines stay JSON, and keep all but the secrets. */
+/* redact_json: a line stays valid JSON when its secrets are masked, and keeps
+ * everything else. */
 #include "actions/redact_json.h"
 
 #include <setjmp.h>
@@ -74,7 +75,7 @@ static void test_without_secrets_a_line_is_not_touched(void **state)
 	free(text);
 }
 
-/* The output reads as the text was, with the secret hidden, for any text. */
+/* For any text: decoding the redacted line gives the text with its secrets masked. */
 static void test_random_texts_survive(void **state)
 {
 	static const char letters[] = "ab\"\\\n\x01\x7f\x85u01\xc3\xa9{}:,";

@@ -61,7 +61,8 @@ static void test_all_are_listed_and_nothing_else(void **state)
 	in_store_open(&s);
 	for (size_t i = 0; i < ARRAY_LEN(refs); i++)
 		assert_int_equal(refs_put(&s, &refs[i], &a, NULL), 0);
-	/* Other entries of that folder: a foreign link, an unfinished one, a file. */
+	/* Other entries of the folder that are no references: a link to elsewhere,
+	 * an unfinished one, an invalid name, a file. */
 	scene_link(state, "hutch/store/names/docker.io%2Flibrary%2Fbad:1", "elsewhere");
 	scene_link(state, "hutch/store/names/.0123456789abcdef", HEX_A);
 	scene_link(state, "hutch/store/names/a:1", HEX_A);

@@ -1,5 +1,5 @@
-/* The registry of sandboxes: which sandbox has a name, what is stored about it,
- * and files that are in the way. */
+/* registry: knows which sandbox has a name, stores facts about it, and copes with
+ * files that are in the way. */
 #include "sandbox/state/registry.h"
 
 #include <setjmp.h>
@@ -132,7 +132,7 @@ static void test_texts_are_bounded_and_one_line(void **state)
 	assert_int_equal(registry_look("one", &item, &e), 0);
 	assert_string_equal(item.info, "{}");
 	registry_item_done(&item);
-	/* The sandbox has ended all the same. */
+	/* Even without a valid record the sandbox has ended. */
 	assert_int_equal(registry_end(&r, huge, REGISTRY_KEEP, &e), -1);
 	registry_done(&r);
 	expect_absent("one");
@@ -234,7 +234,8 @@ static void test_the_socket_of_a_sandbox_is_reached_by_name(void **state)
 
 	create("one", &r);
 	assert_int_equal(registry_connect("one", &e), -1);
-	assert_int_equal(e.kind, ERR_SYSTEM); /* it lives, but has no socket yet */
+	/* The sandbox lives, but does not listen yet. */
+	assert_int_equal(e.kind, ERR_SYSTEM);
 	AUTO_CLOSE int server = registry_listen(&r, &e);
 	if (server < 0)
 		fail_msg("%s", e.text);
@@ -258,7 +259,7 @@ static void test_the_socket_of_a_sandbox_is_reached_by_name(void **state)
 	assert_non_null(strstr(e.remedy, "hutch ps -a"));
 }
 
-/* unix(7): an address has 108 bytes. */
+/* The path may be longer than the 108 bytes of an address (unix(7)). */
 static void test_a_socket_needs_no_short_path(void **state)
 {
 	AUTO_FREE char *deep = text_format("%s/%0150d", (const char *)*state, 0);
@@ -355,7 +356,8 @@ static void test_a_hundred_ended_ones_are_kept(void **state)
 	expect_ended("n104", RECORD);
 }
 
-/* A process may hold fewer than 1000 descriptors: they suffice for 4 owners. */
+/* Number of sandboxes.  Five processes own 200 each, since one process may not have
+ * enough descriptors for all. */
 #define MANY 1000
 
 __attribute__((noreturn)) static void own_many(int from, int done, int hold)
@@ -370,7 +372,7 @@ __attribute__((noreturn)) static void own_many(int from, int done, int hold)
 		CHECK(registry_create(name, &r, &e) == 0);
 		CHECK(registry_set_info(&r, "{\"name\":\"n\",\"image\":\"host\"}", &e) ==
 		      0);
-		own_close(&r.state); /* the entry works without it */
+		own_close(&r.state); /* the entry works without these two descriptors */
 		own_close(&r.folder);
 	}
 	say(done);
@@ -552,7 +554,8 @@ static bool has_rest(const char *folder)
 	       count_in(&state, "hutch/.ended") > 0;
 }
 
-/* First without room for a page, then each time with one inode less than needed. */
+/* First there is no page for the record, and then each time one inode less than
+ * needed. */
 static void play_full_disk(void *folder)
 {
 	struct registry_entry r;
@@ -591,7 +594,7 @@ static void play_full_at_the_end(void *folder)
 	CHECK(registry_end(&r, RECORD, REGISTRY_KEEP, &e) == 0);
 	registry_done(&r);
 	CHECK(registry_find_ended("one", &item, &e) == 0 && !strcmp(item.record, RECORD));
-	/* A record without room is replaced by one that fits. */
+	/* If the disk has no room for a record, a shorter one takes its place. */
 	use_tmpfs(folder, "size=64k");
 	CHECK(registry_create("one", &r, &e) == 0);
 	fill_disk(folder);

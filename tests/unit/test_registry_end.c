@@ -1,5 +1,5 @@
-/* How sandboxes with names end, which processes learn of that, and which one
- * gets the name then.  Killed owners are children of the test.  The test is a
+/* registry_end: when a sandbox with a name ends, waiting processes learn of it, and
+ * one other may take the name.  Killed owners are children of the test, which is a
  * subreaper, so that it can wait for their janitors. */
 #include "sandbox/state/registry_end.h"
 
@@ -27,10 +27,11 @@
 struct owner {
 	const char *name, *renamed;
 	bool has_janitor;
-	bool writes_record; /* and is killed before it has undone the rest */
+	/* Is killed after the record is written and before the rest is removed. */
+	bool writes_record;
 };
 
-/* Owns the name until it is killed; its stdout tells when it does. */
+/* Owns the name until it is killed; writes to its stdout when it has the name. */
 __attribute__((noreturn)) static void own(const struct owner *o)
 {
 	static const struct terminal no_terminal = { .fd = -1 };
@@ -62,7 +63,7 @@ static pid_t start_owner(const struct owner *o)
 	int ends[2];
 	char byte;
 
-	(void)alarm(PATIENCE_S); /* for each step that may hang */
+	(void)alarm(PATIENCE_S); /* bounds every step of a test that may hang */
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
 	pid_t pid = fork();
 	assert_true(pid >= 0);
@@ -77,7 +78,7 @@ static pid_t start_owner(const struct owner *o)
 	return pid;
 }
 
-/* True while the process is blocked in flock(2). */
+/* Whether the process is blocked in flock(2). */
 static bool is_blocked(void *who)
 {
 	AUTO_FREE char *path = text_format("/proc/%d/stat", (int)*(const pid_t *)who);
@@ -138,7 +139,8 @@ static void test_the_janitor_ends_what_its_supervisor_no_longer_can(void **state
 	assert_int_equal(count_in(state, "hutch"), 2);
 }
 
-/* The first operation on a sandbox whose owner was killed. */
+/* Ways to be the first that deals with a sandbox whose owner was killed: here,
+ * looking it up. */
 static void look_by_open(void)
 {
 	expect_absent("one");
@@ -240,7 +242,8 @@ static void test_half_made_and_half_removed_entries_are_swept(void **state)
 #define RACERS 8
 #define ROUNDS ROUNDS_OF(200)
 
-/* Waits until `go` ends, takes the name, and keeps it until `hold` ends. */
+/* Waits for the end of file on `go`, takes the name, and keeps it until the end of
+ * file on `hold`. */
 __attribute__((noreturn)) static void race(int go, int done, int hold)
 {
 	struct registry_entry r;
@@ -253,7 +256,7 @@ __attribute__((noreturn)) static void race(int go, int done, int hold)
 	CHECK(has_won || e.kind == ERR_EXISTS);
 	say(done);
 	CHECK(read(hold, &byte, 1) == 0);
-	_exit(has_won ? 7 : 0); /* like a killed one: next round finds it */
+	_exit(has_won ? 7 : 0); /* does not end the sandbox, as if it were killed */
 }
 
 static int run_race(void)
@@ -293,7 +296,7 @@ static void test_exactly_one_of_many_creators_wins(void **state)
 
 	for (int i = 0; i < ROUNDS; i++)
 		assert_int_equal(run_race(), 1);
-	/* No sandbox was ended twice, and none was lost. */
+	/* No sandbox was ended twice or lost: the number of records is at its bound. */
 	assert_int_equal(registry_list(true, &list, NULL), 0);
 	assert_int_equal(list.count,
 			 ROUNDS < REGISTRY_ENDED_MAX ? ROUNDS : REGISTRY_ENDED_MAX);
@@ -320,7 +323,7 @@ __attribute__((noreturn)) static void churn(int seed)
 		}
 		CHECK(registry_look("one", &item, &e) == 0 && !strcmp(item.id, r.id));
 		registry_item_done(&item);
-		if ((i + seed) % 3) /* otherwise it is as if it were killed */
+		if ((i + seed) % 3) /* in the other rounds the owner is as if killed */
 			CHECK(registry_end(&r, RECORD,
 					   i & 2 ? REGISTRY_KEEP : REGISTRY_REMOVE,
 					   &e) == 0);
@@ -399,7 +402,8 @@ static void test_a_waiter_gets_the_record_of_a_kept_or_removed_folder(void **sta
 			await_blocked(pids[w]);
 			assert_false(scene_readable(outs[w], 0));
 		}
-		/* The lock is released although other processes have it open. */
+		/* The sandbox's end releases the lock, although other processes have
+		 * the file open. */
 		assert_int_equal(registry_end(&r, RECORD, rests[i], NULL), 0);
 		for (int w = 0; w < 3; w++)
 			expect_record(&outs[w], RECORD);
@@ -428,7 +432,7 @@ static void test_a_waiter_learns_of_a_kill(void **state)
 			expect_record(&outs[w], cases[i].record);
 		wait_for_all();
 	}
-	/* It has ended, so the wait returns at once. */
+	/* The sandbox has ended, so waiting for it returns at once. */
 	assert_int_equal(registry_wait("one", &record, NULL), 0);
 	assert_non_null(strstr(record, "host_gone"));
 	free(record);
@@ -437,7 +441,7 @@ static void test_a_waiter_learns_of_a_kill(void **state)
 	assert_int_equal(e.kind, ERR_NOT_FOUND);
 }
 
-/* The folder is removed by hand under its owner. */
+/* A user removes the folder of a running sandbox by hand. */
 static void test_a_waiter_is_told_that_the_folder_is_gone(void **state)
 {
 	struct registry_entry r;

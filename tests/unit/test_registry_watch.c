@@ -1,4 +1,4 @@
-/* The watch reports a sandbox once it can be asked, and not before. */
+/* registry_watch: reports a sandbox when it answers requests, and not before. */
 #include "sandbox/state/registry_watch.h"
 
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 #include "tests/unit/register.h"
 
 struct told {
-	char names[256]; /* each followed by a blank */
+	char names[256]; /* the names, each followed by a blank */
 };
 
 static void take(void *who, const char *name)
@@ -52,7 +52,7 @@ static void test_one_is_told_of_when_it_listens(void **state)
 	expect(&w, "");
 	create("a", &a);
 	create("b", &b);
-	expect(&w, ""); /* their folders exist by now */
+	expect(&w, ""); /* both folders exist now, but no sandbox listens */
 	assert_int_equal(registry_set_info(&a, "{}", &e), 0);
 	expect(&w, "");
 	listen_now(&b);
@@ -108,8 +108,8 @@ static void test_those_that_are_there_are_listed_and_then_waited_for(void **stat
 	end(&b, REGISTRY_REMOVE);
 }
 
-/* More events than the kernel keeps: fs.inotify.max_queued_events, 16,384 by
- * default. */
+/* Makes more events than the kernel keeps (fs.inotify.max_queued_events, 16,384 by
+ * default); the watch must then look for changes itself. */
 static void test_events_that_the_kernel_dropped_are_looked_for(void **state)
 {
 	struct registry_watch w;

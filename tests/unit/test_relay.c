@@ -1,5 +1,5 @@
-/* relay and terminal: the bytes between a command's terminal and the
- * supervisor's pipes, by the module alone and through the executor. */
+/* relay, terminal: carry bytes between a command's terminal and the supervisor's
+ * pipes.  They are tested alone and through the executor. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +29,7 @@ static void test_the_end_of_input_ends_a_reader(void **state)
 	} rows[] = {
 		{ "", "" },
 		{ "abc\n", "abc\r\nabc\r\n" },
-		{ "abc", "abcabc" }, /* an incomplete line needs a second ^D */
+		{ "abc", "abcabc" }, /* the first ^D only ends the incomplete line */
 	};
 
 	(void)state;
@@ -151,7 +151,7 @@ static void test_output_that_waits_holds_this_command_and_no_other(void **state)
 		supervisor_run(&t.s, &ping);
 	supervisor_signal(&t.s, 1, SIGKILL);
 	for (int i = 0; i < 10; i++)
-		supervisor_run(&t.s, &ping); /* *exited* about 1 waits as well */
+		supervisor_run(&t.s, &ping); /* 1's exit is reported later */
 	AUTO_FREE char *got = read_all(t.out);
 	assert_true(strlen(got) > 60000 && strlen(got) < 400000);
 	assert_int_equal(terminal_finish(&t).status, SIGKILL);
@@ -163,7 +163,7 @@ static void test_a_process_that_writes_after_the_end_does_not_delay_it(void **st
 
 	(void)state;
 	terminal_begin(&t, SH("trap '' HUP; yes & echo begun; exit 4"));
-	AUTO_FREE char *got = read_all(t.out); /* ends, since the terminal is closed */
+	AUTO_FREE char *got = read_all(t.out); /* reads until the terminal is closed */
 	assert_non_null(strstr(got, "begun\r\n"));
 	assert_int_equal(terminal_finish(&t).status, 4);
 }
@@ -191,8 +191,8 @@ static bool is_sleeping(void *terminal)
 	return strcmp(name, "sleep\n") == 0;
 }
 
-/* A full pipe, an ended input and a closed terminal must not make poll(2)
- * return again and again: the executor comes to rest in each case. */
+/* The executor sleeps, instead of being woken by poll(2) again and again, while a
+ * pipe is full, an input has ended or a terminal is closed. */
 static void test_waiting_costs_no_processor_time(void **state)
 {
 	static const struct {
@@ -212,7 +212,8 @@ static void test_waiting_costs_no_processor_time(void **state)
 		terminal_begin(&t, SH(rows[i].script));
 		own_close(&t.in);
 		patience_wait(rows[i].has_come_so_far, &t);
-		supervisor_run(&t.s, &second); /* it has handled all of that by now */
+		/* By the end of this command the executor has seen those events. */
+		supervisor_run(&t.s, &second);
 		supervisor_await_rest(&t.s);
 		supervisor_signal(&t.s, 1, SIGKILL);
 		free(read_all(t.out));
@@ -235,8 +236,8 @@ static void test_a_full_queue_stops_the_reading(void **state)
 	assert_int_equal(terminal_open(&terminal, 24, 80), 0);
 	relay_init(&r, &terminal, in[0], out[1]);
 	assert_int_equal(fcntl(in[1], F_SETFL, O_NONBLOCK), 0);
-	/* The slave has no reader: its buffer fills, the queue takes 64 KiB and
-	 * the pipe 64 KiB, and then writing stops. */
+	/* No process reads the terminal: its buffer fills, then the relay's queue of
+	 * 64 KiB and the pipe of 64 KiB; then no more can be written. */
 	size_t sent = 0;
 	for (int i = 0; i < 1000; i++) {
 		ssize_t n = write(in[1], block, sizeof(block));

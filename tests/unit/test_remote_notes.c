@@ -1,4 +1,5 @@
-/* Messages of a copy inside, which may contain anything. */
+/* remote_notes: prints the messages of a copying process inside a sandbox, which may
+ * contain anything. */
 #include "cli/remote_notes.h"
 
 #include <setjmp.h>
@@ -11,7 +12,7 @@
 #include "base/io.h"
 #include "tests/unit/scene.h"
 
-/* Hears this text, and captures what is reported of it. */
+/* Passes this text to remote_notes, and returns what it prints. */
 static char *hear(const char *text, size_t len, bool has_failed, char **ret_last)
 {
 	struct remote_notes h;
@@ -62,7 +63,7 @@ static void test_each_line_is_a_note_but_the_last_of_a_failure(void **state)
 	check("", true, "", NULL);
 	check("a\nb\n", false, NOTE "a\n" NOTE "b\n", NULL);
 	check("a\nb\n", true, NOTE "a\n", "b");
-	check("a\nhalf", true, "", "a"); /* the last line is incomplete */
+	check("a\nhalf", true, "", "a"); /* an incomplete last line is dropped */
 	check("\n", true, "", NULL);
 }
 

@@ -1,4 +1,4 @@
-/* Observations that wait to be sent: shared, in order, each whole or not at all. */
+/* reply_queue: sends waiting observations in order, each as a whole or not at all. */
 #include "actions/reply_queue.h"
 
 #include <setjmp.h>
@@ -61,7 +61,7 @@ static void what_does_not_fit_waits_as_a_whole(void **state)
 	struct buffer out;
 
 	(void)state;
-	/* With any room below the needed size nothing is sent, not a part. */
+	/* If there is less room than an observation needs, no part of it is sent. */
 	for (size_t room = 0; room < 44; room++) {
 		buffer_init(&out, room);
 		reply_queue_put(&o, l, text_copy("1"));

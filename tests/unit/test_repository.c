@@ -1,5 +1,5 @@
-/* repository: files in a .git folder are found by any path, and a repository is
- * broken only once. */
+/* repository: finds the repository to which a path in a .git folder belongs; a
+ * repository that is marked as broken keeps the first reason. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -57,7 +57,7 @@ static void test_a_path_in_a_broken_repository_finds_it_and_the_fault(void **sta
 	assert_null(repository_find(&r, "a/.git"));
 }
 
-/* Paths in any order; a path that only shares its beginning with another is a
+/* Adds many paths in any order.  A path that only begins like another one is a
  * different one. */
 static void test_many_are_each_found(void **state)
 {

@@ -21,7 +21,7 @@
 
 static char *bash_argv[] = { TEXT("bash"), NULL };
 
-/* Builders like those of requests.h, but none of these frames is ever valid. */
+/* Builders as in requests.h; each of these frames is always invalid. */
 
 static void put_exec_about_nothing(struct buffer *b)
 {
@@ -371,7 +371,8 @@ static void test_a_forbidden_request_ends_the_executor_when_ready(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(in_every_state); i++) {
 		struct supervisor s;
 		supervisor_start(&s);
-		/* With the right descriptors, so that they are not the reason. */
+		/* The descriptors are those of a valid request, so that only the
+		 * frame is wrong. */
 		send_one(&s, in_every_state[i], 3);
 		supervisor_expect_violation(&s);
 	}
@@ -407,7 +408,7 @@ static void test_a_request_about_a_command_is_untimely_before_any(void **state)
 	}
 }
 
-/* Starts an executor and session 1 in it. */
+/* Starts an executor, and session 1 in it. */
 static void start_with_session(struct supervisor *s)
 {
 	supervisor_start(s);
@@ -453,7 +454,7 @@ static void test_a_file_is_of_a_session_that_is_and_has_an_id_of_its_own(void **
 		send_one(&s, bad[i], 0);
 		supervisor_expect_violation(&s);
 	}
-	/* The id of an action is in use, too. */
+	/* The id of a running action is not free either. */
 	struct supervisor s;
 	start_with_session(&s);
 	send_one(&s, put_sleep, 0);
@@ -475,11 +476,11 @@ static void test_a_session_ends_and_its_id_is_free(void **state)
 		supervisor_run(&s, &(struct ask){ .id = 7, .argv = true_argv });
 		assert_true(supervisor_fds(&s) < fds);
 	}
-	supervisor_end_tree(&s, 1); /* it has ended: nothing happens */
+	supervisor_end_tree(&s, 1); /* the process has ended, so this does nothing */
 	assert_int_equal(WEXITSTATUS(supervisor_end(&s)), 1);
 }
 
-/* In one write, or the process may exist in between. */
+/* Both frames go in one write: otherwise the shell might exist between them. */
 static void put_open_and_end(struct buffer *b)
 {
 	put_open_1(b);
@@ -500,7 +501,7 @@ static void test_a_session_is_not_ended_before_it_is_there_nor_in_an_action(void
 	send_one(&s, put_sleep, 0);
 	send_one(&s, put_end, 0);
 	supervisor_expect_violation(&s);
-	/* There is no procfs to find the process tree in. */
+	/* This executor has no procfs in which it could find the process tree. */
 	supervisor_start(&s);
 	send_one(&s, put_open_tree, 0);
 	supervisor_expect_violation(&s);
@@ -565,7 +566,7 @@ static void test_descriptors_with_another_request_end_it(void **state)
 			supervisor_expect_violation(&s);
 			continue;
 		}
-		/* The executor ends either way. */
+		/* In both cases the executor ends. */
 		assert_int_equal(supervisor_answer(&s).type, MSG_NONE);
 		(void)supervisor_wait(&s);
 	}

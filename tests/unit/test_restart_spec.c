@@ -1,4 +1,5 @@
-/* restart_spec: a kept sandbox is shown what it was shown before. */
+/* restart_spec: a kept sandbox that starts again sees the same folders of the host
+ * as before. */
 #include "supervisor/restart_spec.h"
 
 #include <setjmp.h>
@@ -17,7 +18,7 @@
 #include "policy/volume.h"
 #include "tests/unit/scene.h"
 
-/* Shows the folder behind a link. */
+/* Makes a policy that shows the folder behind the symbolic link. */
 static void begin(struct policy *p, void **state)
 {
 	AUTO_FREE char *link = scene_path(state, "link");
@@ -41,7 +42,7 @@ static void test_a_link_that_leads_where_it_led_is_followed_once(void **state)
 	assert_int_equal(restart_spec_hold_places(&p, kept, &e), 0);
 	assert_string_equal(p.volumes[0].source, data);
 	assert_true(
-		p.is_resolved); /* none that comes later is followed: test_volumes.c */
+		p.is_resolved); /* set: no link is followed later (see test_volumes.c) */
 	policy_done(&p);
 }
 

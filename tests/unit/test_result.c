@@ -11,7 +11,7 @@
 #include "base/own.h"
 #include "policy/json/json.h"
 
-/* The reader accepts only strict JSON in strict UTF-8. */
+/* Parses the result.  json_parse() accepts only strict JSON in strict UTF-8. */
 static struct json *parse(const char *text)
 {
 	struct err e = { 0 };
@@ -127,7 +127,7 @@ static void test_hostile_text_stays_one_string(void **state)
 	}
 }
 
-/* Any byte next to any other. */
+/* An error text with any two bytes side by side becomes valid JSON. */
 static void test_every_pair_of_bytes_is_json(void **state)
 {
 	(void)state;

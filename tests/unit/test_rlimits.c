@@ -30,7 +30,7 @@ static const struct exec_rlimit *find(const struct plan *p, int resource)
 	return found;
 }
 
-/* The caller's soft and hard limit, and the command's. */
+/* The caller's soft and hard limit, and the limit that a command gets. */
 static const struct share {
 	int resource;
 	uint64_t soft, hard, wanted;
@@ -54,7 +54,7 @@ static const struct share {
 	{ RLIMIT_RTPRIO, 0, 0, 0 },
 };
 
-/* Uses a limit that the kernel itself does not check. */
+/* Tests RLIMIT_RSS, which the kernel does not enforce. */
 static void play_lower(void *arg)
 {
 	const struct rlimit first = { 100, 4096 };
@@ -99,7 +99,7 @@ static void play_share(void *arg)
 	plan_init(&p);
 	CHECK(getrlimit(s->resource, &first) == 0);
 	if (first.rlim_max < s->hard)
-		return; /* raising it is not permitted */
+		return; /* the test may not raise its limit so far */
 	CHECK(setrlimit(s->resource, &own) == 0);
 	CHECK(plan_rlimits(&p, &policy, &e) == 0);
 	const struct exec_rlimit *r = find(&p, s->resource);

@@ -1,5 +1,5 @@
-/* Which fuse-overlayfs is used, which images it may serve, and how its end is
- * reported. */
+/* root_fuse: finds fuse-overlayfs, knows which images it may serve, and reports its
+ * end. */
 #include "sandbox/root/root_fuse.h"
 
 #include <fcntl.h>
@@ -112,7 +112,7 @@ static void test_no_image_with_a_folder_of_ours_in_it(void **state)
 	(void)unsetenv("XDG_CONFIG_HOME");
 	(void)unsetenv("XDG_DATA_HOME");
 	assert_true(suits(home));
-	(void)setenv("HOME", home, 1); /* .local is not there yet */
+	(void)setenv("HOME", home, 1); /* this home has no folder .local yet */
 	assert_false(suits(home));
 	(void)setenv("HOME", run, 1);
 	assert_int_equal(mkdir(data, 0700), 0);
@@ -137,8 +137,8 @@ static void test_any_image_of_the_store(void **state)
 
 /* --- its end ---------------------------------------------------------------------- */
 
-/* Starts a process that prints `words` and ends with `code`, or by a signal if
- * that is negative. */
+/* Starts a process in place of fuse-overlayfs: it prints `words` and exits with
+ * `code`, or is killed by the signal -`code`. */
 static struct root_fuse one_that_ends(const char *words, int code)
 {
 	struct root_fuse f;

@@ -1,5 +1,5 @@
-/* A line of the control socket is either a request, or an error that gives the
- * reason. */
+/* rpc: reads a line of the control socket as a request, or as an error that tells
+ * the reason. */
 #include "supervisor/rpc.h"
 
 #include <setjmp.h>
@@ -30,7 +30,7 @@ static const struct sample {
 	size_t len;
 	int code;
 	const char *id;	  /* as JSON */
-	const char *says; /* part of the error, or the method */
+	const char *says; /* the request's method, or a part of the error */
 } samples[] = {
 	{ REQUEST("\"id\":1,\"method\":\"m\""), 0, "1", "m" },
 	{ REQUEST("\"id\":0,\"method\":\"\""), 0, "0", "" },
@@ -108,7 +108,7 @@ static void each_line_is_a_request_or_says_why_not(void **state)
 		else if (!e.text[0] || !strstr(e.text, s->says))
 			fail_msg("%s: '%s'", s->text, e.text);
 		rpc_done(&r);
-		rpc_done(&r); /* a second call does nothing */
+		rpc_done(&r); /* the second call must do nothing */
 	}
 }
 
@@ -139,7 +139,7 @@ static void more_values_than_allowed_are_refused(void **state)
 
 	(void)state;
 	assert_non_null(text);
-	/* The array counts as a value, too. */
+	/* The array counts as one value more. */
 	for (size_t i = 0; i < len; i++)
 		text[i] = i % 2 ? '0' : ',';
 	text[0] = '[';

@@ -15,7 +15,7 @@
 
 static const char *const names[] = { "allow", "ask", "deny" };
 
-/* Reads rules, one a line. */
+/* Makes rules from `lines`, which have one rule each. */
 static struct rules *rules_of(const char *lines)
 {
 	struct list texts = { 0 };

@@ -1,4 +1,4 @@
-/* When samples of a sandbox's usage are sent. */
+/* samples: sends samples of a sandbox's usage at regular times. */
 #include "supervisor/samples.h"
 
 #include <setjmp.h>
@@ -29,7 +29,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Returns the number of samples that wait for the client. */
+/* Returns the number of samples in the client's queue. */
 static unsigned count_told(const struct client *c)
 {
 	static const char word[] = "\"event\":\"sample\"";
@@ -58,7 +58,8 @@ static void test_one_is_told_at_each_interval(void **state)
 		{ EVERY_MS - 1, 1, EVERY_MS },
 		{ EVERY_MS, 2, 2 * EVERY_MS },
 		{ 2 * EVERY_MS + 7, 3, 3 * EVERY_MS + 7 },
-		{ 9 * EVERY_MS, 4, 10 * EVERY_MS }, /* missed ones are not made up for */
+		/* Samples that were missed are not sent later. */
+		{ 9 * EVERY_MS, 4, 10 * EVERY_MS },
 	};
 	int fd;
 	struct client *c = control_client(&x, &fd);

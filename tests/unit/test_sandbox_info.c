@@ -1,4 +1,5 @@
-/* sandbox_info: the settings of a session that the inside's environment gives. */
+/* sandbox_info: reads the settings of a session from the variables of its
+ * environment. */
 #include "actions/sandbox_info.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* The saved spec of a sandbox is stored completely or not at all, by one
- * process at a time, and read strictly. */
+/* saved_spec: the saved spec of a sandbox is stored completely or not at all, by one
+ * process at a time, and is read strictly. */
 #include "sandbox/state/saved_spec.h"
 
 #include <setjmp.h>
@@ -101,7 +101,7 @@ static void test_another_name_is_one_that_nobody_has(void **state)
 	assert_int_equal(saved_spec_check_free("three", &e), -1);
 	assert_int_equal(saved_spec_remove(&one, &e), 0);
 	assert_int_equal(saved_spec_check_free("three", &e), 0);
-	/* A process that had found it before notices. */
+	/* A process that had found the spec before its removal notices the removal. */
 	struct saved_spec late;
 	assert_int_equal(saved_spec_find("two", &late, &e), 0);
 	assert_int_equal(saved_spec_remove(&two, &e), 0);
@@ -118,7 +118,7 @@ static _Noreturn void come_and_go(const char *path)
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (;;) {
 		(void)mkdir(path, 0700);
-		(void)rmdir(path); /* fails while a process holds it */
+		(void)rmdir(path); /* fails while the renamed saved spec is there */
 	}
 }
 

@@ -25,7 +25,7 @@ static void test_a_bus_is_a_socket_that_is_ours(void **state)
 	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s/bus", runtime);
 	assert_int_equal(setenv("XDG_RUNTIME_DIR", runtime, 1), 0);
 	if (scope_has_bus())
-		skip(); /* this user has a session with a bus */
+		skip(); /* this user has a session with a bus, which would be found */
 	AUTO_CLOSE int file =
 		open(address.sun_path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 	assert_false(scope_has_bus());
@@ -35,14 +35,14 @@ static void test_a_bus_is_a_socket_that_is_ours(void **state)
 	assert_false(scope_has_bus()); /* nothing listens */
 	assert_int_equal(listen(bus, 1), 0);
 	assert_true(scope_has_bus());
-	/* A relative path could mean another folder elsewhere, so it does not
-	 * count. */
+	/* A relative path in XDG_RUNTIME_DIR does not count, since it could mean
+	 * another folder. */
 	assert_int_equal(chdir(runtime), 0);
 	assert_int_equal(setenv("XDG_RUNTIME_DIR", ".", 1), 0);
 	assert_false(scope_has_bus());
 	assert_int_equal(setenv("XDG_RUNTIME_DIR", runtime, 1), 0);
 	assert_int_equal(chdir("/"), 0);
-	if (geteuid() == 0) { /* a socket of another user */
+	if (geteuid() == 0) { /* now the socket belongs to another user */
 		assert_int_equal(chown(address.sun_path, 4001, 4001), 0);
 		assert_false(scope_has_bus());
 	}

@@ -1,5 +1,5 @@
-/* screen: output as a person sees it.  Each row is fed in pieces of each size,
- * so that sequences and characters are cut everywhere. */
+/* screen: shows what a person would see of a program's output.  Each row is fed in
+ * pieces of every size, so that sequences and characters are cut everywhere. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,9 +23,9 @@ struct row_case {
 	const char *in, *out;
 };
 
-/* On a screen of the session's own size. */
+/* Output, and the text on a screen of the size that sessions have. */
 static const struct row_case large[] = {
-	/* openhands.md, 3.3, as the kernel's terminal prints it */
+	/* Output in the form in which the kernel's terminal passes it on. */
 	{ "hi\r\n", "hi" },
 	{ "   x\r\n\ty\r\n", "x\n        y" },
 	{ "^C", "^C" },
@@ -33,7 +33,8 @@ static const struct row_case large[] = {
 	  "^Z\n[1]+  Stopped                 sleep 100" },
 	{ "a\rb\r\n", "b" },
 	{ C "31mred" C "0m " C "38;5;1mx" C "?25l" C "38:2::1:2:3my\r\n", "red xy" },
-	/* golden: spaces, carriage, cr_lf, unicode */
+	/* the cases spaces, carriage, cr_lf and unicode of
+	 * tests/run/golden/session.json */
 	{ "a   \r\n\r\n b\r\n", "a\n\n b" },
 	{ "no newline", "no newline" },
 	{ "\r\n\r\n", "" },
@@ -86,7 +87,7 @@ static const struct row_case large[] = {
 	{ "a\r\nb\r\nc\r\nd" C "2;3r" C "3;1H\nX" C "r", "a\nc\nX\nd" },
 	{ "a\r\nb\r\nc\r\nd" C "2;3r" C "2;1H" E "MX" C "r", "a\nX\nb\nd" },
 	{ "a\r\nb\r\nc" C "2;3r" C "?6h" C "1;1HX" C "?6l", "a\nX\nc" },
-	/* clearing: the old text goes to the scrollback, unless that is
+	/* clearing the screen: its text goes to the scrollback, unless that is
 	 * cleared, too */
 	{ "old\r\n" C "H" C "2Jnew", "old\nnew" },
 	{ "old\r\n" C "H" C "Jnew", "old\nnew" },
@@ -116,7 +117,7 @@ static const struct row_case large[] = {
 	{ "a\xc2\x85\xc2\x9b" "31mb", "a31mb" },
 	{ E "(0lqk" E "(B x", "\xe2\x94\x8c\xe2\x94\x80\xe2\x94\x90 x" },
 	{ E ")0\x0eqq\x0f-q", "\xe2\x94\x80\xe2\x94\x80-q" },
-	/* strings, and bytes that form no sequence */
+	/* strings (OSC, DCS, APC, PM), and bytes that form no sequence */
 	{ E "]0;title\aa" E "]8;;http://x" E "\\b", "ab" },
 	{ E "]0;never ended\nnext", "next" },
 	{ E "Pq#0" E "\\a" E "^x" E "\\b" E "_y" E "\\c", "abc" },
@@ -130,16 +131,18 @@ static const struct row_case large[] = {
 	{ "a" C "1\rCb", "ab" },
 	{ "a" C "\xc3\xa9", "a\xc3\xa9" },
 	{ C "1;2;3;4;5;6;7;8;9;10;11;12;13;14;15;16;17;18;19;20Hx", "x" },
-	/* the alternate screen: shown while it is active, and not afterwards */
+	/* the alternate screen: its text is shown while it is active, and not
+	 * afterwards */
 	{ "shell\r\n" C "?1049h" C "Hfull" C "5;2Hscreen", "full\n\n\n\n screen" },
 	{ "shell\r\n" C "?1049h" C "Hfull" C "?1049lback", "shell\nback" },
 	{ "shell\r\n" C "?47h" C "2Jfull" C "?47l", "shell" },
 	{ C "?1049h" C "?7l" C "2;5r" C "?1049l" C "r" C "?7hx", "x" },
 };
 
-/* On few rows and columns. */
+/* Output, and the text on a screen of few rows and columns. */
 static const struct row_case small[] = {
-	{ "abcdefghij", "abcdefghij" }, /* the margin ends no line */
+	/* A line that wraps at the margin is still one line. */
+	{ "abcdefghij", "abcdefghij" },
 	{ "abcdefghijklmnopqrstuvwxyz", "abcdefghijklmnopqrstuvwxyz" },
 	{ "abcde\r\nfgh", "abcde\nfgh" },
 	{ "abcde\rX", "Xbcde" },
@@ -149,12 +152,14 @@ static const struct row_case small[] = {
 	{ "abcdef" C "1;3H" C "K" C "2;2H!", "ab\nf!" },
 	{ "abcd\xe6\xbc\xa2x", "abcd\xe6\xbc\xa2x" },
 	{ "abc\xe6\xbc\xa2x", "abc\xe6\xbc\xa2x" },
-	{ "abcde\xcc\x81" "fg", "abcdefg" }, /* libvterm gets the accent too late */
-	{ "ab\tc\td", "ab  cd" }, /* the last column is the last tab stop */
+	/* libvterm has wrapped the line before it gets the accent. */
+	{ "abcde\xcc\x81" "fg", "abcdefg" },
+	{ "ab\tc\td", "ab  cd" }, /* a tab stops in the last column at the latest */
 	{ "1\r\n2\r\n3\r\n4\r\n5\r\n6", "1\n2\n3\n4\n5\n6" },
 	{ "1\r\n2\r\n3\r\n" C "Htop", "1\ntop\n3" },
 	{ "1\r\n2\r\n3\r\n" C "HX\r\n\r\n\r\n\r\nY", "1\nX\n3\n\n\nY" },
-	{ C "1;2r1\r\n2\r\n3" C "r", "1\n2\n3" }, /* rows leave at the top */
+	/* Rows that leave a region at the top are kept. */
+	{ C "1;2r1\r\n2\r\n3" C "r", "1\n2\n3" },
 	{ C "2;3r1\r\n2\r\n3\r\n4" C "r", "1\n3\n4" },
 	{ "1\r\n2\r\n3" C "H" C "M" C "3;1Hx", "2\n3\nx" },
 	{ C "?7labcdefg", "abcdg" },
@@ -292,7 +297,8 @@ static void test_a_report_has_what_is_new(void **state)
 	}
 }
 
-/* The same when the reported text has meanwhile left at the top. */
+/* A report shows what is new, even if the lines that were reported before have left
+ * the screen at the top. */
 static const struct step scrolled[] = { { "1\r\n2\r\n", "1\n2" },
 					{ "3\r\n4\r\n5\r\n", "3\n4\n5" },
 					{ "6", "6" } },
@@ -350,7 +356,8 @@ static bool has(const struct screen_text *t, const char *text)
 	return memmem(t->bytes, t->len, text, strlen(text));
 }
 
-/* 3.7: a reader of the first half looks for line 40000 in it. */
+/* After 50,000 lines the text has the last 10,000 or so: a client that sees its first
+ * half must find line 40000 there. */
 static void test_the_window_of_fifty_thousand_lines(void **state)
 {
 	(void)state;
@@ -469,8 +476,9 @@ static unsigned column_after(const char *begin, const char *text, size_t len)
 	return col;
 }
 
-/* HTS in the first column changes nothing, except that the emulator draws the
- * rest. */
+/* Each character takes as many columns when the screen draws it itself as when the
+ * emulator does.  HTS, which has no effect in the first column, makes the emulator
+ * draw. */
 static void test_a_character_has_one_width_for_every_program(void **state)
 {
 	(void)state;
@@ -484,7 +492,7 @@ static void test_a_character_has_one_width_for_every_program(void **state)
 	}
 }
 
-/* Output that needs no emulator. */
+/* Pieces of output that the screen can draw without its emulator. */
 static const char *const bits[] = {
 	"a",
 	"b",

@@ -1,4 +1,4 @@
-/* screen: for any output, memory and time are bounded. */
+/* screen: whatever the output is, the memory and time that it takes are bounded. */
 #include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@
 /* The bound that the header promises. */
 #define BOUND (DISPLAY_CELLS + SCROLLBACK_ROOM + (64u << 10))
 
-/* Freed memory that malloc(3) keeps. */
+/* Bytes of freed memory that malloc(3) may keep. */
 #define CACHED 16384
 
 static size_t in_use(void)
@@ -37,7 +37,7 @@ static size_t in_use(void)
 
 #define LONG (64u << 20)
 
-/* Each text is repeated up to ROUNDS_OF(bytes), after `first`. */
+/* Output: after `first` comes `text`, repeated up to ROUNDS_OF(bytes). */
 static const struct flood {
 	const char *text;
 	size_t bytes;
@@ -71,7 +71,7 @@ static const struct flood {
 	{ C "6n" C "c", 256u << 10, "" },
 	{ C "1000;1H\xc3\xa9\r\n", 256u << 10, "" },
 	{ E "7" E "8" E "D" E "E" E "H" C "3g", 256u << 10, "" },
-	/* All rows have text, and the cursor is in the first one. */
+	/* DEEP puts text on each row, and the cursor on the first one. */
 	{ C "2J", 256u << 10, DEEP },
 	{ C "J", 256u << 10, DEEP },
 	{ C "1J", 256u << 10, DEEP },
@@ -84,7 +84,7 @@ static const struct flood {
 	{ C "S", 16u << 10, DEEP C "2;1000r" },
 	{ "\n", 16u << 10, DEEP C "1;999r" C "999H" },
 	{ "\n", 16u << 10, DEEP C "2;1000r" C "1000H" },
-	/* A row with characters outside of ASCII stores all its cells. */
+	/* A row with a character outside of ASCII stores all its cells. */
 	{ C "@", 16u << 10, BROAD },
 	{ "x\r", 16u << 10, BROAD C "4h" },
 	{ C "999X", 16u << 10, BROAD },
@@ -135,16 +135,17 @@ static void check_same_text(struct screen *a, struct screen *b)
 	free(y.bytes);
 }
 
-/* The bound for the processor time of one byte, in multiples of a byte of plain
- * text: the most expensive byte scrolls all rows. */
+/* A byte may take so many times the processor time of a byte of plain text: the most
+ * expensive byte scrolls all rows. */
 #define HOSTILE_TIMES 10000
-/* The same for a counted unit of work: most units are cheaper than those of
- * plain text. */
+/* A unit of the counted work may take so many times that of plain text; most units
+ * take less. */
 #define HOSTILE_UNIT_TIMES 20
 
 static void test_floods_have_a_bound(void **state)
 {
-	double plain = 0, plain_unit = 0; /* microseconds a byte and a unit of work */
+	/* Microseconds for a byte and for a unit of work. */
+	double plain = 0, plain_unit = 0;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(floods); i++) {
@@ -231,8 +232,8 @@ static uint64_t work_of(const char *first, const char *text, int times)
 	return did;
 }
 
-/* Clearing costs as much as there is on the screen: a thousand rows once, then
- * nothing. */
+/* Clearing a screen of a thousand rows costs as much work as it has text; clearing
+ * an empty one costs nothing. */
 static void test_a_clear_screen_is_cleared_for_nothing(void **state)
 {
 	static const char *const clears[] = { C "2J", C "J", C "1J", E "c" };
@@ -245,7 +246,7 @@ static void test_a_clear_screen_is_cleared_for_nothing(void **state)
 	}
 }
 
-/* A reset visits a million blank cells once. */
+/* A reset looks at a screen's million blank cells only the first time. */
 static void test_blank_cells_are_looked_at_once(void **state)
 {
 	struct screen s;
@@ -262,8 +263,8 @@ static void test_blank_cells_are_looked_at_once(void **state)
 	screen_clear(&s);
 }
 
-/* libvterm would keep each combining character, and visit all of them for each
- * new one. */
+/* Combining characters do not pile up: libvterm would keep each of them, and visit
+ * all of them for each new one. */
 static void test_combining_characters_are_not_piled_up(void **state)
 {
 	static const struct flood piles[] = {
@@ -283,7 +284,7 @@ static void test_combining_characters_are_not_piled_up(void **state)
 	}
 }
 
-/* After the beginning of a string all bytes belong to it. */
+/* Once a string has begun, all bytes belong to it, however many there are. */
 static void test_strings_of_any_length_are_passed_over(void **state)
 {
 	static const char *const begins[] = { E "]0;", E "P", E "_", E "^", E "X", C };
@@ -307,8 +308,8 @@ static void test_strings_of_any_length_are_passed_over(void **state)
 	}
 }
 
-/* An idle screen has no memory, and printed text is freed when the command is
- * over. */
+/* A screen without output uses no memory, and printed text is freed when its command
+ * has ended. */
 static void test_memory_follows_the_text(void **state)
 {
 	struct screen s;

@@ -91,7 +91,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Gets the program and returns its length. */
+/* Returns the length of the program, from the cache or from the compiler. */
 static size_t obtain(const struct place *p)
 {
 	struct seccomp_program program = { 0 };
@@ -118,8 +118,8 @@ static void fails_with(const struct place *p, const char *says)
 	assert_int_equal(program.count, 7);
 }
 
-/* Takes away the compiler's execute bits, which the key does not contain, so
- * that even root cannot run it: only the cache can answer. */
+/* Returns whether the cache has the program.  Takes away the compiler's execute
+ * bits, which are no part of the cache's key, so that even root cannot run it. */
 static bool is_cached(const struct place *p)
 {
 	struct seccomp_program program = { 0 };
@@ -260,7 +260,8 @@ static void an_entry_of_another_length_is_no_entry(void **state)
 	assert_true(is_cached(p));
 }
 
-/* As a collision of hashes would: the other profile's entry has our name. */
+/* Another profile's entry with the name of ours, as a collision of hashes would make
+ * it. */
 static void another_keys_entry_is_no_entry(void **state)
 {
 	const struct place *p = *state;
@@ -294,9 +295,9 @@ static void an_entry_that_others_may_write_is_no_entry(void **state)
 	assert_int_equal(rename(path, aside), 0);
 	assert_int_equal(symlink(aside, path), 0);
 	assert_false(is_cached(p));
-	(void)obtain(p); /* replaces the link, not its target */
+	(void)obtain(p); /* this replaces the link itself, not its target */
 	assert_true(is_cached(p));
-	if (chown(path, 1, 1) == 0) /* only root can give a file away */
+	if (chown(path, 1, 1) == 0) /* only root can change a file's owner */
 		assert_false(is_cached(p));
 }
 
@@ -382,7 +383,7 @@ static const struct impostor impostors[] = {
 	{ "exec <&-; echo no >&2; exit 1", "profile.json: no" },
 };
 
-/* The largest permitted profile, which does not fit into a pipe. */
+/* The profile has the largest permitted size, so it does not fit into a pipe. */
 static void a_compiler_that_misbehaves_is_an_error(void **state)
 {
 	const struct place *p = *state;

@@ -23,17 +23,17 @@
 #include "sandbox/kernel/seccomp.h"
 
 #define HIGH   0x100000000l
-#define BAD    1l /* an address that is never mapped */
+#define BAD    1l /* address 1, where no process has anything mapped */
 #define NO_UID 4000000000l
 
-/* Calls that do nothing even without the filter: their other arguments are
+/* Calls that have no effect even without the filter, since other arguments are
  * invalid. */
 struct probe {
 	const char *what;
 	long nr;
 	long args[4];
-	int refusal;	/* errno under the filter; 0: the same with and without it */
-	bool is_absent; /* the kernel itself may answer `refusal` */
+	int refusal;	/* errno under the filter; 0: the filter changes nothing */
+	bool is_absent; /* the kernel itself may fail with `refusal` */
 };
 
 static const struct probe probes[] = {
@@ -100,7 +100,7 @@ static const struct probe probes[] = {
 #endif
 };
 
-/* Puts the calling process under the program. */
+/* Loads the built-in filter into the calling process. */
 static void confine(void)
 {
 	struct seccomp_program program;
@@ -111,7 +111,7 @@ static void confine(void)
 		_exit(255);
 }
 
-/* Returns the exit status of a child that makes the probe: the call's errno. */
+/* Makes the call in a child, which exits with the call's errno; returns that. */
 static int outcome(const struct probe *p, bool confined)
 {
 	int status;
@@ -202,7 +202,7 @@ static void the_old_door_of_i386_is_closed(void **state)
 {
 	(void)state;
 	if (i386_outcome(false) != EFAULT)
-		skip(); /* the kernel has no ia32 emulation */
+		skip(); /* this kernel runs no 32-bit calls */
 	assert_int_equal(i386_outcome(true), ENOSYS);
 }
 
@@ -288,8 +288,8 @@ static const struct work works[] = {
 	{ "perl", "perl -e 'fork or exit; wait; socket(my $s, 1, 1, 0) or die'" },
 };
 
-/* A program that does not work here without the filter either, usually because
- * it is not installed, is left out; sh must work. */
+/* Ordinary programs work under the filter.  A program that fails without the filter,
+ * too, usually because it is not installed, is left out; only sh must work. */
 static void ordinary_work_goes_on(void **state)
 {
 	(void)state;

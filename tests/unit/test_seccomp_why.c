@@ -1,5 +1,5 @@
-/* hutch why gives the program's own answer, for every call of both
- * architectures, with arguments that matter and with others. */
+/* seccomp_why: `hutch why` predicts the filter program's answer, for every call of
+ * both architectures, with arguments that its rules test and with others. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 #include "policy/seccomp/seccomp_why.h"
 #include "tests/unit/profile_build.h"
 
-/* Returns a value that a rule compares with, or one near it. */
+/* Returns a value with which some rule compares an argument, or a value near it. */
 static uint64_t some_argument(const struct build *b, uint64_t *seed)
 {
 	const struct profile_rule *rule =

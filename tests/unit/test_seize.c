@@ -1,6 +1,6 @@
-/* seize: the status file tells which processes may not be traced.
- * tests/run/pause.bats checks that all are stopped: here the tracer would find
- * all processes of the machine. */
+/* seize: reads from a process's status file whether it may be traced.
+ * tests/run/pause.bats checks that all processes are stopped; here the tracer would
+ * find those of the whole machine. */
 #include "executor/process/seize.h"
 
 #include <setjmp.h>
@@ -36,8 +36,8 @@ static void test_a_process_that_may_not_be_seized_is_told_apart(void **state)
 		{ HEAD "State:\tR (running)\nPPid:\t1\nTracerPid:\t0\n",
 		  SEIZE_IS_DENIED },
 		{ HEAD "State:\tR (running)\n", SEIZE_IS_DENIED },
-		/* A process's name has its newlines escaped, so it can forge no
-		 * other line. */
+		/* The kernel escapes newlines in a process's name, so a name cannot
+		 * forge a line. */
 		{ "Name:\tTracerPid:\t40\nState:\tR (running)\nPPid:\t1\nTracerPid:\t0\n",
 		  SEIZE_IS_DENIED },
 		{ "Name:\tState:\tZ\\n\nState:\tR (running)\nPPid:\t1\nTracerPid:\t9\n",

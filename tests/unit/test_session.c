@@ -1,5 +1,5 @@
-/* session, shell: an agent's commands in a real bash, and their attempts
- * against the client that asked for them. */
+/* session, shell: run an agent's commands in a real bash.  Some of these commands
+ * attack the client that asked for them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +26,8 @@ static struct run_request request(uint32_t kind, const char *text, uint64_t soft
 				     .hard_ms = hard, .text = bytes_of(text) };
 }
 
-/* Sends the request; compares state, content and, if it ended, the exit code. */
+/* Sends the request, and compares state, content and, if the command has ended, its
+ * exit code. */
 static void expect(struct run_request r, uint32_t state, const char *content,
 		   uint32_t exit_code)
 {
@@ -37,7 +38,8 @@ static void expect(struct run_request r, uint32_t state, const char *content,
 	act_done(&x);
 }
 
-/* The command runs on, and shows this, however long that takes. */
+/* Waits until the command has shown `content` and still runs, however long that
+ * takes. */
 static void shows(uint32_t kind, const char *text, const char *content)
 {
 	actor_show(&a, request(kind, text, 0, 0), content);
@@ -93,7 +95,8 @@ static void test_the_changes_of_a_command_last(void **state)
 static void test_text_runs_exactly_as_given(void **state)
 {
 	static const struct row rows[] = {
-		/* One + for the command, one for the eval that runs it. */
+		/* bash prints one + for the command and one for the eval that runs
+		 * it. */
 		{ "set -x", "", 0 },
 		{ "echo traced", "++ echo traced\ntraced", 0 },
 		{ "set +x", "++ set +x", 0 },
@@ -117,7 +120,8 @@ static void test_text_runs_exactly_as_given(void **state)
 		{ "trap 'echo ERR' ERR; trap 'echo bye' RETURN", "", 0 },
 		{ "true", "", 0 },
 		{ "trap - ERR RETURN", "", 0 },
-		/* After this error bash forgets a token of the next line. */
+		/* After this syntax error bash drops a token of the next line, which
+		 * must not be part of the next command. */
 		{ "echo 'open", "bash: unexpected EOF while looking for matching `''",
 		  2 },
 		{ "echo alive", "alive", 0 },
@@ -172,8 +176,8 @@ static void test_break_and_return_do_what_they_do_at_a_prompt(void **state)
 	actor_check(&a, "echo same $$ | tr -d 0-9", "same", 0);
 }
 
-/* Checks the exit code of a command that ends its shell, the new shell's
- * notice, and the working directory. */
+/* Runs a command that ends its shell.  Checks its exit code, the notice about the
+ * new shell, and the working directory. */
 static void check_death(const char *command, uint32_t code)
 {
 	actor_check(&a, "cd /usr; gone=1", "", 0);
@@ -263,13 +267,14 @@ test_a_command_that_runs_on_is_waited_for_refused_and_interrupted(void **state)
 static void test_a_stopped_job_is_a_completed_command(void **state)
 {
 	(void)state;
-	/* The shell itself ignores C-z, so a program must run for C-z to stop it. */
+	/* The shell ignores the signal of C-z, so a program has to run. */
 	shows(RUN_COMMAND, UP_AND_STAY, "up");
 	struct act x = actor_do(&a, request(RUN_KEY, "C-z", 0, 0), REPORT_COMPLETED);
 	assert_int_equal(x.report.exit_code, 148);
 	assert_non_null(strstr(x.content, "Stopped"));
 	act_done(&x);
-	x = actor_run(&a, "kill %1; fg; jobs"); /* the job may have ended before fg */
+	/* `fg` may find that the job has ended already. */
+	x = actor_run(&a, "kill %1; fg; jobs");
 	act_done(&x);
 	actor_check(&a, "jobs; echo none", "none", 0);
 }
@@ -283,7 +288,8 @@ static void test_nothing_runs_that_could_be_waited_for(void **state)
 	actor_check(&a, "echo x", "x", 0);
 }
 
-/* True when the shell has reported and waits for its next lines (proc(5), wchan). */
+/* Whether the shell has reported the command's end and waits in read(2) for its next
+ * lines (proc(5), wchan). */
 static bool has_reported(void *shell)
 {
 	AUTO_FREE char *path = text_format("/proc/%s/wchan", (const char *)shell);
@@ -294,8 +300,8 @@ static bool has_reported(void *shell)
 	return strstr(at, "pipe_read");
 }
 
-/* Leaves a command that has ended with no action waiting for it, so that its
- * end is unread. */
+/* Runs a command that ends while no action waits, so that its end is not yet
+ * reported. */
 static void end_unwaited(const char *word)
 {
 	AUTO_FREE char *command =
@@ -440,8 +446,9 @@ static void test_the_shell_s_own_input_cannot_be_taken_away(void **state)
 	check_rows(rows, ARRAY_LEN(rows));
 }
 
-/* The command ends with its code, reports the loss, and reads no line from the
- * terminal. */
+/* Checks that after this command, which takes descriptors from its shell, the shell
+ * ends at once.  The command's exit code is kept, and the next command runs in a new
+ * shell. */
 static void check_lost(const char *command, uint32_t code)
 {
 	actor_check(&a, "gone=1", "", 0);
@@ -462,12 +469,12 @@ static void test_a_shell_that_loses_its_descriptors_ends_at_once(void **state)
 	check_lost("ulimit -n 10; (exit 7)", 7);
 	check_lost("ulimit -n 62", 0);
 	check_lost("set -e; ulimit -n 30", 0);
-	/* A process that still holds the report pipe, and a job that holds up
-	 * `exit`. */
+	/* A process that keeps the report pipe open, and a job for which `exit`
+	 * would wait. */
 	actor_make_fifo(&a, "never");
 	check_lost("(read x <never; exit) & echo $! >holder; ulimit -n 30", 0);
 	actor_check(&a, "kill -9 $(<holder)", "", 0);
-	/* A stopped job that loses its shell gets a SIGHUP. */
+	/* A stopped job gets a SIGHUP when its shell ends. */
 	check_lost(
 		"sleep 1000 & kill -STOP $!; until jobs | grep -q Stopped; do :; done; "
 		"ulimit -n 30",
@@ -476,8 +483,8 @@ static void test_a_shell_that_loses_its_descriptors_ends_at_once(void **state)
 		"for f in /proc/$$/fd/*; do f=${f##*/}; ((f < 3)) || eval \"exec $f>&-\"; "
 		"done; true",
 		0);
-	/* The last descriptor of the terminal: the shell undoes its redirection
-	 * last but one. */
+	/* Closes the copies of the terminal that the shell has saved to undo its
+	 * redirections. */
 	check_lost(
 		"for f in /proc/$$/fd/*; do [[ $(readlink $f) == /dev/pts/* ]] && "
 		"((${f##*/} > 2 && ${f##*/} < 60)) && eval \"exec ${f##*/}>&-\"; done; "
@@ -501,7 +508,7 @@ static void test_typed_input_that_was_not_read_is_run_by_no_shell(void **state)
 	assert_int_equal(x.report.state, REPORT_COMPLETED);
 	assert_string_equal(x.content, "");
 	act_done(&x);
-	/* The next reader does not get it either. */
+	/* A later command that reads the terminal does not get that input either. */
 	actor_check(&a, "ls; read -t 0 x; echo $?", "1", 0);
 }
 
@@ -524,7 +531,7 @@ static void test_more_is_typed_than_anybody_reads(void **state)
 	assert_int_equal(x.report.state, REPORT_CANCELLED);
 	act_done(&x);
 	actor_check(&a, "echo after", "after", 0);
-	/* A command that reads gets all of it. */
+	/* A command that reads gets all of the input that was typed for it. */
 	expect(request(RUN_COMMAND, "head -c 1048570 | wc -c", 1, 0), REPORT_NO_CHANGE,
 	       "", ACTION_NO_CODE);
 	expect(request(RUN_INPUT, much, 0, 0), REPORT_COMPLETED, "1048570", 0);
@@ -541,19 +548,20 @@ static void test_the_last_lines_of_ten_megabytes_are_told(void **state)
 	free(first);
 	assert_string_equal(x.content + x.len - 16, "\n1399999\n1400000");
 	assert_int_equal(x.len, 30047);
-	/* The last newline does not count. */
+	/* The command's last newline does not count. */
 	assert_int_equal(x.report.cut, 10088896 - 1 - 30000);
 	act_done(&x);
 }
 
-/* In KiB.  AddressSanitizer keeps freed memory for a while. */
+/* KiB by which the executor's memory may grow.  AddressSanitizer keeps freed memory
+ * for a while. */
 #ifdef __SANITIZE_ADDRESS__
 #define STREAM_ROOM 2000
 #else
 #define STREAM_ROOM 400
 #endif
 
-/* The channel is full, so that the executor waits for the test. */
+/* Whether the channel is full, so that the executor has to wait for the test. */
 static bool is_full(void *socket)
 {
 	int waiting = 0;
@@ -571,13 +579,14 @@ static void test_a_stream_says_everything_and_waits_for_its_reader(void **state)
 	r.flags = RUN_STREAM;
 	unsigned long kib = supervisor_memory(&a.s);
 	uint32_t id = actor_send(&a, r);
-	/* While the test does not read, the command must stop, not the executor. */
+	/* While the test reads nothing the command has to stop, and the executor
+	 * sleeps. */
 	patience_wait(is_full, &a.s.socket);
 	supervisor_await_rest(&a.s);
 	assert_in_range(supervisor_memory(&a.s), 0, kib + STREAM_ROOM);
 	struct act x = actor_expect(&a, id);
-	/* Raw output: each line has a CR, and U+FFFD stands for the half of a
-	 * character. */
+	/* The output is raw: each line ends with a CR and a newline, and U+FFFD
+	 * stands for the last half of a character. */
 	assert_int_equal(x.output_len, 1988895 + 300000 + 2 + 3);
 	assert_string_equal(x.output + x.output_len - 13,
 			    "300000\r\n\303\251\357\277\275");
@@ -630,7 +639,7 @@ static void test_a_shell_killed_by_another_session_is_a_new_one(void **state)
 	assert_string_equal(x.content, "again");
 	assert_true(x.report.flags & REPORT_RESTARTED);
 	act_done(&x);
-	/* The same while no action waits. */
+	/* The same, but no action waits when the shell dies. */
 	x = actor_run(&a, "echo $$");
 	command = text_format("kill -9 %s", x.content);
 	act_done(&x);
@@ -657,7 +666,8 @@ static void test_a_forged_report_ends_an_action_early_and_no_more(void **state)
 	};
 
 	(void)state;
-	/* The descriptor under which bash keeps it while a command runs. */
+	/* Finds the descriptor under which bash keeps the report pipe while a
+	 * command runs. */
 	actor_check(&a,
 		    "for P in /proc/$$/fd/*; do case $(readlink $P) in pipe:*) "
 		    "{ true >$P; } 2>/dev/null && break;; esac; done; test -p $P",
@@ -692,7 +702,8 @@ static void test_a_cancelled_action_ends_at_once(void **state)
 	assert_int_equal(x.report.state, REPORT_CANCELLED);
 	assert_int_equal(x.report.exit_code, 130);
 	act_done(&x);
-	actor_cancel(&a, id); /* cancel and report may cross */
+	/* Cancels an action that is reported already, which is permitted. */
+	actor_cancel(&a, id);
 	actor_check(&a, "echo after", "after", 0);
 }
 
@@ -718,7 +729,7 @@ static void test_a_command_may_be_cancelled_at_any_moment(void **state)
 	AUTO_FREE char *long_one = malloc(200100);
 
 	(void)state;
-	/* A part of the text would create a file. */
+	/* If only a part of the text ran, it would create a file. */
 	memset(long_one, ' ', 200000);
 	memcpy(long_one, "touch part", 10);
 	strcpy(long_one + 200000, "-c; while :; do :; done");
@@ -741,7 +752,7 @@ static void test_a_command_that_ignores_sigint_is_killed(void **state)
 {
 	(void)state;
 	actor_check(&a, "v=kept", "", 0);
-	/* A separate program is interrupted: the shell survives. */
+	/* The shell survives when a separate program has to be killed. */
 	shows(RUN_COMMAND, "sh -c 'trap \"\" INT; echo up; exec sleep 1000'", "up");
 	uint32_t id = actor_send_run(&a, 1, RUN_WAIT, "");
 	actor_cancel(&a, id);
@@ -750,7 +761,8 @@ static void test_a_command_that_ignores_sigint_is_killed(void **state)
 	assert_int_equal(x.report.exit_code, 137);
 	act_done(&x);
 	actor_check(&a, "echo $v", "kept", 0);
-	/* The shell itself ignores SIGINT. */
+	/* A loop that ignores SIGINT runs in the shell itself, so the shell has to
+	 * be killed. */
 	shows(RUN_COMMAND, "trap '' INT; echo up; while :; do sleep 1000; done", "up");
 	id = actor_send_run(&a, 1, RUN_WAIT, "");
 	actor_cancel(&a, id);
@@ -764,7 +776,7 @@ static void test_a_command_that_ignores_sigint_is_killed(void **state)
 	act_done(&x);
 }
 
-/* ~/.bashrc, and settings in it that a session must survive. */
+/* Contents of ~/.bashrc with settings that a session must survive. */
 static void test_a_bashrc_is_read_and_cannot_disturb(void **state)
 {
 	static const char *const files[] = {
@@ -811,7 +823,8 @@ static void test_a_session_that_cannot_start_says_why(void **state)
 	actor_check(&a, "echo still", "still", 0);
 }
 
-/* Requests that a supervisor must not make; each ends the sandbox. */
+/* Makes request number `what`, which a supervisor must not make; each of them ends
+ * the sandbox. */
 static void ask_badly(int what)
 {
 	char *argv[] = { TEXT("bash"), NULL };
@@ -839,7 +852,7 @@ static void ask_badly(int what)
 		actor_send_run(&a, 1, RUN_COMMAND, "sleep 1000");
 		actor_send_run(&a, 1, RUN_WAIT, "");
 		break;
-	case 5: /* the session's id for an action */
+	case 5: /* the id of the session, used for an action */
 		a.next = 1;
 		actor_send_run(&a, 1, RUN_COMMAND, "true");
 		break;
@@ -915,7 +928,7 @@ static void test_a_time_out_of_ages_is_none(void **state)
 	uint32_t id = actor_send(&a, request(RUN_COMMAND, "cat fifo; echo x", UINT64_MAX,
 					     UINT64_MAX));
 	AUTO_CLOSE int held = actor_open_fifo(&a, "fifo", O_WRONLY);
-	actor_sync(&a); /* a notice would have come before this */
+	actor_sync(&a); /* any notice would have come before the answer to this */
 	own_close(&held);
 	struct act x = actor_expect(&a, id);
 	assert_int_equal(x.report.state, REPORT_COMPLETED);
@@ -923,7 +936,7 @@ static void test_a_time_out_of_ages_is_none(void **state)
 	act_done(&x);
 }
 
-/* A folder whose name is longer than a report can carry. */
+/* In a folder whose path is longer than a report can have. */
 static void test_a_folder_with_too_long_a_name_has_none(void **state)
 {
 	(void)state;
@@ -936,8 +949,8 @@ static void test_a_folder_with_too_long_a_name_has_none(void **state)
 	act_done(&x);
 }
 
-/* A command can write to all descriptors of the shell: that must not block the
- * executor. */
+/* A command can write to all descriptors of its shell; a pipe that is full must not
+ * block the executor. */
 static void test_pipes_that_a_command_has_filled_stop_nobody(void **state)
 {
 	(void)state;
@@ -983,7 +996,8 @@ static void test_a_forged_report_without_an_end_hides_no_other(void **state)
 				     "printf '\\0\\0n4\\0s999\\0f\\0b\\0d/\\0p\\0' >$P; "
 				     "cat fifo");
 	AUTO_CLOSE int held = actor_open_fifo(&a, "fifo", O_WRONLY);
-	actor_sync(&a); /* the executor has read it, and it is no end */
+	/* The executor has read the forged report, and the command runs on. */
+	actor_sync(&a);
 	own_close(&held);
 	struct act x = actor_expect(&a, id);
 	assert_int_equal(x.report.exit_code, 0);
@@ -1005,7 +1019,7 @@ static void test_unread_output_is_not_kept_without_end(void **state)
 	for (int i = 0; i < 32; i++)
 		expect(request(RUN_INPUT, much, 1, 0), REPORT_NO_CHANGE, "",
 		       ACTION_NO_CODE);
-	/* Twice the kept output, and a request. */
+	/* Memory for twice the output that is kept, and for a request. */
 	assert_in_range(supervisor_memory(&a.s), 0, kib + 20 * 1024);
 	free(much);
 }

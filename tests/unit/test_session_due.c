@@ -1,4 +1,4 @@
-/* session_action: the deadlines of a session.  There is no bash, and no test
+/* session_action: has the deadlines of a session.  There is no bash, and no test
  * waits: each row gives the time. */
 #include "executor/session/session_action.h"
 
@@ -38,7 +38,7 @@ struct stage {
 	struct session session;
 };
 
-/* The shell got a command at T0, which runs. */
+/* Setup: a session whose shell got a command at T0, which still runs. */
 static int setup(void **state)
 {
 	static struct stage st;
@@ -88,7 +88,7 @@ static void begin(struct session *s, uint64_t soft_ms, uint64_t hard_ms, uint32_
 static const struct {
 	const char *what;
 	uint64_t soft_ms, hard_ms;
-	int64_t heard[3]; /* when the terminal printed; 0: no more */
+	int64_t heard[3]; /* when the terminal printed something; 0: no more */
 	int64_t now;
 	unsigned overdue;
 	int64_t due;
@@ -164,7 +164,7 @@ static void test_a_time_out_passes_when_its_time_has_come(void **state)
 	}
 }
 
-/* Takes the only answer, decoded, out of the queue. */
+/* Takes the only answer from the queue, and decodes it. */
 static struct report take_report(struct stage *st)
 {
 	struct report r = { 0 };
@@ -177,7 +177,7 @@ static struct report take_report(struct stage *st)
 			 1);
 	assert_int_equal(f.id, 7);
 	assert_int_equal(action_get_report(&f, &r, &e), 0);
-	r.cwd = r.interpreter = NULL; /* they pointed into the frame */
+	r.cwd = r.interpreter = NULL; /* these pointed into the frame, which is freed */
 	send_queue_done(&st->replies);
 	return r;
 }
@@ -208,7 +208,7 @@ static void test_a_time_out_ends_the_action_and_not_the_command(void **state)
 		assert_int_equal(s->action.id, 0);
 		assert_int_equal(s->state, SESSION_RUNNING);
 		assert_true(session_due(s) == NEVER);
-		session_heard(s, 1200); /* no action waits for that */
+		session_heard(s, 1200); /* no action waits for output */
 		session_expire(s, NEVER - 1);
 		assert_null(st->replies.first);
 	}
@@ -216,7 +216,7 @@ static void test_a_time_out_ends_the_action_and_not_the_command(void **state)
 
 static const struct {
 	uint32_t flags;
-	int64_t held, heard, freed; /* 0: it did not happen */
+	int64_t held, heard, freed; /* when these happened; 0: never */
 	int64_t now;
 	unsigned overdue;
 } holds[] = {
@@ -226,7 +226,7 @@ static const struct {
 	{ RUN_STREAM, 1050, 1060, 1300, 1399, 0 },
 	{ RUN_STREAM, 1050, 1060, 1300, 1400, OVERDUE_SOFT },
 	{ 0, 1050, 0, 0, 1149, 0 },
-	{ 0, 1050, 0, 0, 1150, OVERDUE_SOFT }, /* it has no reader to wait for */
+	{ 0, 1050, 0, 0, 1150, OVERDUE_SOFT }, /* without a stream a hold has no effect */
 };
 
 static void test_a_client_that_does_not_read_stops_the_soft_time_out(void **state)
@@ -280,7 +280,8 @@ static const struct {
 	{ SESSION_SETTING, 1500, NEVER, 1499, 0, 1500 },
 	{ SESSION_SETTING, 1500, NEVER, 1500, OVERDUE_START, 1500 },
 	{ SESSION_STARTING, NEVER, NEVER, 9999, 0, NEVER }, /* without ~/.bashrc */
-	{ SESSION_STARTING, 1500, 1400, 1450, 0, 1500 }, /* a key waits for it */
+	/* A key waits until the shell is ready. */
+	{ SESSION_STARTING, 1500, 1400, 1450, 0, 1500 },
 	{ SESSION_READY, 1500, NEVER, 9999, 0, NEVER },
 	{ SESSION_RUNNING, 1500, NEVER, 9999, 0, NEVER },
 	{ SESSION_DEAD, 1500, NEVER, 9999, 0, NEVER },
@@ -303,8 +304,8 @@ static void test_a_shell_that_begins_has_its_time_and_no_other(void **state)
 	}
 }
 
-/* A shell that a command started is checked while the command runs; a bash that
- * is starting has no shell in it. */
+/* If a command has started another shell, that shell is checked at inner_due while
+ * the command runs.  A bash that is starting cannot have started one. */
 static void test_a_shell_in_a_shell_is_looked_at_when_its_time_has_come(void **state)
 {
 	struct stage *st = *state;
@@ -331,7 +332,8 @@ static void test_a_lost_key_is_looked_after_while_its_command_runs(void **state)
 	assert_int_equal(session_overdue(s, 1500), 0);
 }
 
-/* The session learns of the shell's death as of any other, and starts it again. */
+/* A shell that does not begin in time is killed.  The session learns of its death as
+ * of any other, and starts another shell. */
 static void test_a_shell_that_does_not_begin_in_time_is_killed(void **state)
 {
 	static const enum session_state begins[] = { SESSION_STARTING, SESSION_SETTING };
@@ -358,8 +360,9 @@ static void test_a_shell_that_does_not_begin_in_time_is_killed(void **state)
 	}
 }
 
-/* A shell that the inside stops as soon as it exists reports nothing.  The host
- * waits 60 s for a shell, and ends a sandbox that does not answer. */
+/* A process inside may stop a shell as soon as it exists, so that it reports
+ * nothing.  The session has to give up before the host does, which waits 60 s and
+ * then ends the sandbox. */
 static void test_a_shell_that_never_begins_is_none_in_good_time(void **state)
 {
 	char **argv = mem_zeroed(3, sizeof(*argv)), **env = mem_zeroed(1, sizeof(*env));
@@ -412,7 +415,7 @@ static void test_an_action_has_its_time_while_a_shell_begins(void **state)
 
 	s->state = SESSION_STARTING;
 	s->start_due = 1500;
-	s->is_pending = true; /* so that there is something to wait for */
+	s->is_pending = true; /* a command waits until the shell has started */
 	begin(s, 0, 100, 0);
 	assert_true(session_due(s) == 1100);
 	assert_int_equal(session_overdue(s, 1100), OVERDUE_HARD);
@@ -430,7 +433,7 @@ static const struct {
 	{ 10, 1050, 1050 },
 	{ 10, 2000, 2000 },
 	{ 8192, 1000, 1052 },
-	{ 1 << 20, 1000, 1306 }, /* bash parses such a text for longer */
+	{ 1 << 20, 1000, 1306 }, /* bash takes longer to parse a text of this length */
 };
 
 static void test_a_key_that_is_a_signal_waits_until_the_command_has_begun(void **state)
@@ -476,7 +479,8 @@ static const struct {
 	{ 2349, KILL_WAITS, 2350 },
 	{ 2350, KILL_ENDS_SHELL, NEVER },
 	{ NEVER - 1, KILL_WAITS, NEVER },
-}, late_ladder[] = { /* each step has its time, however late the one before came */
+}, late_ladder[] = {
+	/* If a step comes late, the next one has its full time all the same. */
 	{ 5000, KILL_INTERRUPTS, 6000 },
 	{ 9000, KILL_INTERRUPTS, 9100 },
 	{ 20000, KILL_ENDS_FOREGROUND, 20200 },
@@ -494,7 +498,8 @@ static void test_a_cancellation_goes_on_step_by_step(void **state)
 	assert_int_equal(s->action.kills, 0);
 	session_cancel(s, T0);
 	for (size_t i = 0; i < ARRAY_LEN(ladder); i++) {
-		/* Its time-outs passed long ago, and do not count any more. */
+		/* The action's time-outs passed long ago; after a cancel they do not
+		 * count. */
 		bool is_due = ladder[i].step != KILL_WAITS;
 		assert_int_equal(session_overdue(s, ladder[i].now),
 				 is_due ? OVERDUE_KILL : 0);
@@ -521,7 +526,8 @@ static void test_a_command_that_began_long_ago_is_interrupted_at_once(void **sta
 	begin(s, 0, 0, 0);
 	session_cancel(s, 5000);
 	assert_true(session_due(s) == 6000);
-	assert_int_equal(s->action.id, 7); /* whatever it does ends the action */
+	/* The action waits; whatever the shell does next ends it. */
+	assert_int_equal(s->action.id, 7);
 }
 
 static void test_a_command_that_waits_for_its_shell_is_cancelled_at_once(void **state)

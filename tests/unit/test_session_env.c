@@ -1,4 +1,4 @@
-/* script, session: variables that arrive while a shell lives. */
+/* script, session: set variables that arrive while a shell lives. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@
 #include "tests/unit/actor.h"
 #include "tests/unit/in_session.h"
 
-/* Values that a shell could change, as data. */
+/* Values that a shell would change if they were part of its input. */
 static const char *const values[] = {
 	"plain", "", " ", "two words", "it's", "'", "''", "'''", "a'b'c", "\"", "$HOME", "`id`",
 	"$(id)", "\\", "\\'", "*", "~", "!!", "#", "line 1\nline 2\n", "\n", "tab\there", "(1 2)",
@@ -28,7 +28,7 @@ static const char *const values[] = {
 	"{a,b}", "%s", "\r", "<(echo)", "EOF",
 };
 
-/* In octal, so that the terminal changes nothing. */
+/* Returns the value's bytes as octal numbers, which a terminal does not change. */
 static char *dumped(const char *value)
 {
 	char *text = text_copy("");
@@ -124,7 +124,8 @@ static void test_a_shell_that_is_started_again_has_them(void **state)
 	actor_check(&a, "echo ${V-none} $W", "none 3", 0);
 }
 
-/* A trap that is set in this way sees our commands, too (shell_rc.c). */
+/* A trap that is set by `builtin trap` also runs before hutch's own commands
+ * (shell_rc.c). */
 static void test_a_shell_that_dies_meanwhile_is_started_again_with_them(void **state)
 {
 	(void)state;
@@ -133,7 +134,8 @@ static void test_a_shell_that_dies_meanwhile_is_started_again_with_them(void **s
 	actor_check(&a, "echo $V", "1", 0);
 }
 
-/* test_session_due.c checks its time limit; the shell is then killed, as here. */
+/* The shell hangs in hutch's own commands and is killed here, as it would be at the
+ * time limit that test_session_due.c tests. */
 static void test_a_shell_that_hangs_meanwhile_is_started_again(void **state)
 {
 	(void)state;
@@ -167,7 +169,8 @@ static void test_a_cancel_meanwhile_leaves_the_session_usable(void **state)
 	}
 }
 
-/* The largest permitted set of variables fits, however much quoting it needs. */
+/* The largest permitted set of variables makes a script that fits, however much of
+ * it has to be quoted. */
 static void test_the_largest_script_fits_and_is_done(void **state)
 {
 	struct variables v = { 0 };

@@ -1,5 +1,5 @@
-/* session and screen: the view that an agent gets of real programs on a real
- * terminal. tests/unit/test_screen.c tests the rest byte by byte. */
+/* session, screen: show an agent the text of real programs on a real terminal.
+ * tests/unit/test_screen.c tests the screen byte by byte. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,8 @@ static struct run_request request(uint32_t kind, const char *text)
 	return (struct run_request){ .session = 1, .kind = kind, .text = bytes_of(text) };
 }
 
-/* Waits until a command has shown that, or has ended. */
+/* Sends a request, and waits until its command has shown `content` and still runs,
+ * or has ended. */
 static void expect(uint32_t kind, const char *text, uint32_t state, const char *content)
 {
 	if (state == REPORT_NO_CHANGE) {
@@ -49,7 +50,7 @@ static const struct {
 	  "before\nafter" },
 	{ "printf '%01200d\\n' 7 | tee long; cut -c1191- long; rm long", NULL },
 	{ "tput cols; tput lines", "1000\n1000" },
-	/* No mode that one command sets stays for the next. */
+	/* No terminal mode that one command sets remains for the next. */
 	{ "printf '\\033[?1049h\\033[5;9r\\033[?6h\\033[4h\\033[?7l\\033(0'", "" },
 	{ "printf '1234\\rX\\nqqq\\n'", "X234\nqqq" },
 	{ "stty -icanon; printf 'ab\\033[6n'; read -d R x; echo \"<${x#*[}>\"",
@@ -91,11 +92,12 @@ static void test_each_report_has_what_is_new(void **state)
 	expect(RUN_KEY, "C-d", REPORT_COMPLETED, "");
 }
 
-/* 3.3: keys that send a signal show; if the terminal sends no signals they do not. */
+/* A key that sends a signal is shown as ^C, but not if the terminal's signals are
+ * turned off. */
 static void test_keys_that_are_signals_show(void **state)
 {
 	(void)state;
-	/* It prints "up" once it is in the foreground. */
+	/* The program prints "up" when it is in the foreground. */
 	expect(RUN_COMMAND, "sh -c 'echo up; exec sleep 1000'", REPORT_NO_CHANGE, "up");
 	expect(RUN_KEY, "C-c", REPORT_COMPLETED, "^C");
 	expect(RUN_COMMAND, "sh -c 'echo up; exec sleep 1000'", REPORT_NO_CHANGE, "up");
@@ -112,7 +114,8 @@ static void test_keys_that_are_signals_show(void **state)
 	expect(RUN_KEY, "C-c", REPORT_COMPLETED, "03");
 }
 
-/* Readline echoes its input unless the terminal has echo off, as ours has. */
+/* Readline echoes keys only if the terminal does, and the session's terminal has
+ * echo off. */
 static void test_keys_that_readline_echoes_are_not_told(void **state)
 {
 	(void)state;
@@ -136,7 +139,8 @@ static void test_a_full_screen_program_is_seen_while_it_runs(void **state)
 	expect(RUN_INPUT, "", REPORT_COMPLETED, "last");
 }
 
-/* 3.7 and the last row of 3.3. */
+/* A command that prints 50,000 lines: the agent gets the last 10,000 or so, of which
+ * the middle is cut out. */
 static void test_fifty_thousand_lines_become_a_window(void **state)
 {
 	struct run_request r = request(RUN_COMMAND,
@@ -164,8 +168,8 @@ static void test_fifty_thousand_lines_become_a_window(void **state)
 	act_done(&x);
 }
 
-/* A program asks without end and never reads the answers: they are bounded, and
- * none is run as a command. */
+/* A program asks the terminal without end and never reads the answers: their number
+ * is bounded, and the shell does not run them as commands. */
 static void test_answers_that_nobody_reads(void **state)
 {
 	(void)state;
@@ -177,7 +181,7 @@ static void test_answers_that_nobody_reads(void **state)
 }
 
 #ifndef __SANITIZE_ADDRESS__
-/* Old output is freed; in KiB, of the executor as it is in these tests. */
+/* The executor's memory for old output is freed when a session is idle. */
 static void test_an_idle_session_has_forgotten_all(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
-/* sessions: the drawing work in a turn of the loop is bounded.  The test counts
- * rows and cells, not time.  There is no bash; terminals are pipes. */
+/* sessions: the work of drawing in one turn of the loop is bounded.  The test counts
+ * rows and cells, no time.  Pipes play terminals, and there is no bash. */
 #include "executor/session/sessions.h"
 
 #include <setjmp.h>
@@ -32,7 +32,7 @@
 #define NEVER INT64_MAX
 #define NOW INT64_C(1000)
 
-/* Each newline after this scrolls 999 rows. */
+/* After this output each newline scrolls 999 rows. */
 #define SCROLLS C "1000;1Hx" C "1;999r" C "999;1H"
 #define NEWLINES 4096
 /* The most work of one sequence (test_screen_hostile.c). */
@@ -46,7 +46,7 @@ struct stage {
 	struct all_processes all_processes;
 	struct cgroup cgroup;
 	int into[MANY + 1];    /* owned; session I's output */
-	int reports[MANY + 1]; /* owned; session I's reports; 0: none */
+	int reports[MANY + 1]; /* owned; the pipe of session I's reports; 0: none */
 	struct pollfd fds[(MANY + 1) * SESSION_POLLS + 1];
 };
 
@@ -89,8 +89,8 @@ static int make_pipe(int *ret_write)
 	return ends[0];
 }
 
-/* Returns a process that has ended and is not reaped, so that no other process
- * gets its number. */
+/* Returns the pid of a child that has ended but is not reaped, so that no other
+ * process gets its pid. */
 static pid_t make_pid(void)
 {
 	pid_t pid = fork();
@@ -101,7 +101,8 @@ static pid_t make_pid(void)
 	return pid;
 }
 
-/* Adds session `at` + 1, whose command runs and is waited for. */
+/* Adds session number `at` + 1, with a running command and an action that waits for
+ * it. */
 static struct session *add(struct stage *st, size_t at)
 {
 	const struct run_request r = { .session = (uint32_t)at + 1, .kind = RUN_WAIT };
@@ -153,7 +154,7 @@ static uint64_t work_of_all(const struct stage *st)
 	return work;
 }
 
-/* Runs one turn.  Returns false if no work is left. */
+/* Runs a turn of the loop.  Returns false if no work is left. */
 static bool turn(struct stage *st)
 {
 	uint64_t before = work_of_all(st);
@@ -189,14 +190,14 @@ static void test_a_session_has_its_share_of_a_turn_and_loses_nothing(void **stat
 		before = s->screen.display.work;
 	}
 	assert_in_range(turns, NEWLINES * 999 / (SESSION_WORK + STEP_WORK), NEWLINES);
-	assert_null(s->ahead.bytes); /* which uses no memory any more */
+	assert_null(s->ahead.bytes); /* the memory for bytes read ahead is freed */
 	struct screen_text t = text_of(s);
 	assert_non_null(memmem(t.bytes, t.len, "the end", 7));
 	free(t.bytes);
 }
 
-/* A bound in bytes would not do: one part of a terminal's buffer could take as
- * long as a thousand turns. */
+/* The bound on a turn's work counts rows and cells.  A bound in bytes would not do:
+ * one part of a terminal's buffer may take as long as a thousand turns. */
 static void test_forty_floods_share_a_turn(void **state)
 {
 	struct stage *st = *state;
@@ -207,7 +208,7 @@ static void test_forty_floods_share_a_turn(void **state)
 		flood(st, i);
 	}
 	for (int i = 0; i < MANY; i++)
-		assert_true(turn(st)); /* it looks at the turn's work */
+		assert_true(turn(st)); /* the turn checks the work that it did */
 	for (size_t i = 0; i < MANY; i++) {
 		uint64_t work = st->sessions.all[i]->screen.display.work;
 		least = work < least ? work : least;
@@ -217,7 +218,8 @@ static void test_forty_floods_share_a_turn(void **state)
 	assert_true(least > SESSION_WORK);
 }
 
-/* A line in a quiet session is read after at most one round of all the others. */
+/* If one session prints a line while all others flood, the line is read after at
+ * most one round of the others. */
 static void test_a_quiet_session_has_its_turn(void **state)
 {
 	const size_t round = MANY * SESSION_WORK / SESSIONS_WORK + 2;
@@ -238,7 +240,8 @@ static void test_a_quiet_session_has_its_turn(void **state)
 	}
 }
 
-/* A held stream waits, with bytes that were read and not drawn. */
+/* A session whose stream the client holds causes no turns, although bytes were read
+ * and are not drawn yet. */
 static void test_a_held_stream_makes_no_turns(void **state)
 {
 	struct stage *st = *state;
@@ -269,8 +272,8 @@ static void report(struct stage *st, size_t at)
 			 sizeof(text) - 1);
 }
 
-/* The report of the end comes after all output before it was read, in as many
- * turns as that takes. */
+/* The end of a command is reported after all output before it was read and drawn, in
+ * as many turns as that takes. */
 static void test_an_end_waits_for_what_was_printed(void **state)
 {
 	struct stage *st = *state;
@@ -317,7 +320,7 @@ static void test_a_death_waits_for_what_was_printed(void **state)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-/* The shell reports and then dies: the report counts. */
+/* If a shell reports a command's end and then dies, the report counts. */
 static void test_a_report_before_a_death_counts(void **state)
 {
 	struct stage *st = *state;
@@ -338,8 +341,8 @@ static void test_a_report_before_a_death_counts(void **state)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-/* A report costs as much as there is on the screen: if many are due at once,
- * several turns make them. */
+/* A report costs as much work as there is text on the screen: if many are due at
+ * once, they take several turns. */
 static void test_reports_that_are_due_share_turns(void **state)
 {
 	struct stage *st = *state;

@@ -1,5 +1,5 @@
-/* sha256: the examples of FIPS 180-4 and NIST; pieces of any size give the same
- * result. */
+/* sha256: gives the results of the examples of FIPS 180-4 and NIST, in pieces of any
+ * size. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,7 +51,7 @@ static void test_a_million_letters(void **state)
 		"cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-/* The places where blocks end must not matter, for any length. */
+/* For any length the digest is the same, wherever the text is cut into two pieces. */
 static void test_pieces_give_the_same_as_the_whole(void **state)
 {
 	uint8_t bytes[300];

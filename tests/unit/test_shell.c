@@ -1,6 +1,5 @@
-/* shell: the text that reaches bash, and which of it bash may run.
- * test_session.c tests commands in a session; here the test drives a shell
- * directly. */
+/* shell: brings a command's text to bash, and decides which text bash runs.  This
+ * test drives a shell directly; test_session.c tests commands in a session. */
 #include "executor/session/shell.h"
 
 #include <setjmp.h>
@@ -79,7 +78,7 @@ static int teardown(void **state)
 
 	end(&st->shell);
 	shell_done(&st->shell);
-	return rmdir(st->home); /* no file was made in it */
+	return rmdir(st->home); /* fails if a test has made a file in the folder */
 }
 
 static struct bytes bytes_of(const char *text)
@@ -107,7 +106,8 @@ static void test_a_command_is_run_and_reported(void **state)
 	assert_string_equal(r.cwd, "/usr");
 }
 
-/* A command has the shell's user, and can open the shell's descriptors. */
+/* A command runs as the shell's user and can open the shell's descriptors, but not
+ * change the text of a command. */
 static void test_no_other_process_writes_the_text(void **state)
 {
 	struct stage *st = *state;
@@ -127,8 +127,8 @@ static void test_no_other_process_writes_the_text(void **state)
 	assert_int_equal(next_report(sh).status, 3);
 }
 
-/* As after a signal in the middle: `read` returns the bytes it has, and fails.
- * Here it finds the end of the memfd instead of the 0 byte. */
+/* The text lacks its final 0 byte, so `read` returns what there is and fails, as
+ * after a signal in the middle.  Then bash must not run the text. */
 static void test_a_text_that_is_not_read_to_its_end_is_not_run(void **state)
 {
 	struct stage *st = *state;
@@ -142,14 +142,15 @@ static void test_a_text_that_is_not_read_to_its_end_is_not_run(void **state)
 	struct shell_report r = next_report(sh);
 	assert_false(r.has_begun);
 	assert_int_equal(r.status, 130);
-	/* The next text is complete again. */
+	/* The next text is complete and runs. */
 	assert_int_equal(shell_run(sh, bytes_of("[[ ! -e made ]]")), 0);
 	r = next_report(sh);
 	assert_true(r.has_begun);
 	assert_int_equal(r.status, 0);
 }
 
-/* SIGINT makes bash drop the beginning of a line. */
+/* After a SIGINT bash may drop the beginning of hutch's line; the rest alone must
+ * not end the shell. */
 static void test_the_last_words_of_our_line_alone_end_no_shell(void **state)
 {
 	struct stage *st = *state;
@@ -161,7 +162,8 @@ static void test_the_last_words_of_our_line_alone_end_no_shell(void **state)
 	assert_int_equal(next_report(&st->shell).status, 7);
 }
 
-/* A shell that is killed while it waits for lines may still take them. */
+/* A shell that is killed while it waits for a line may still have taken the line;
+ * the text has not begun then. */
 static void test_a_shell_that_only_took_the_lines_has_not_begun(void **state)
 {
 	struct stage *st = *state;

@@ -1,4 +1,4 @@
-/* shell_inner: which arguments are those of a bash that waits at a prompt.
+/* shell_inner: tells by its arguments whether a bash waits at a prompt.
  * tests/run/session_rows.py tests how such a shell is driven. */
 #include "executor/session/shell_inner.h"
 
@@ -11,7 +11,7 @@
 
 #include "base/own.h"
 
-/* A newline stands for the NUL after each argument. */
+/* The arguments of a process, each followed by a newline instead of its 0 byte. */
 static const struct {
 	const char *arguments;
 	bool is_at_prompt;
@@ -28,7 +28,7 @@ static const struct {
 	{ "bash\n-s\na\nb\n", true },
 	{ "bash\n-\n", true },
 	{ "bash\n--\n", true },
-	{ "sh\n", true }, /* another file tells whether it is bash */
+	{ "sh\n", true }, /* the path of the program tells whether this is bash */
 	{ "bash\nscript\n", false },
 	{ "bash\n-l\nscript\n", false },
 	{ "bash\n-o\nvi\nscript\n", false },

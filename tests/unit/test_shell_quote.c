@@ -1,5 +1,5 @@
-/* How a file name is displayed, as data; tests/run/errand.bats checks that bash
- * reads it back. */
+/* shell_quote: displays a file name so that bash reads it back, which
+ * tests/run/errand.bats checks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* socket_splice: bytes in both directions, each direction's own end, and ends that
- * are no orderly ones. */
+/* socket_splice: copies bytes in both directions; each direction may end by itself,
+ * in order or not. */
 #include "protocol/socket_splice.h"
 
 #include <setjmp.h>
@@ -15,8 +15,8 @@
 
 struct scene {
 	struct socket_splice c;
-	int peer;     /* the other end of the socket */
-	int to, from; /* the other ends of the pipes */
+	int peer;     /* the peer's end of the connection */
+	int to, from; /* the other ends of the two pipes */
 };
 
 static int setup(void **state)
@@ -154,7 +154,7 @@ static void test_bytes_without_a_reader_keep_back_no_answer(void **state)
 	struct scene *s = *state;
 
 	put(s->to, "too large");
-	own_close(&s->from); /* the question has no reader any more */
+	own_close(&s->from); /* the pipe for the peer's bytes has no reader any more */
 	put(s->peer, "question");
 	assert_true(comes(s->c.socket, POLLIN));
 	assert_int_equal(socket_splice_run(&s->c), SOCKET_SPLICE_WAITS);
@@ -165,8 +165,8 @@ static void test_bytes_without_a_reader_keep_back_no_answer(void **state)
 	must_read(s->peer, "by far");
 }
 
-/* Writes everything, while a pipe that is not emptied stops the splice again
- * and again. */
+/* Sends bytes while the pipe is not read, which stops the splice again and again;
+ * then all bytes arrive. */
 static void test_an_end_that_does_not_read_stops_the_other_and_loses_nothing(void **state)
 {
 	enum { SIZE = 4096 };
@@ -181,7 +181,8 @@ static void test_an_end_that_does_not_read_stops_the_other_and_loses_nothing(voi
 			sent += (size_t)n, stuck = 0;
 		(void)socket_splice_run(&s->c);
 	}
-	/* The kernel's two queues and the pipe bound what was taken. */
+	/* As many bytes were taken as fit into the pipe and the two queues of the
+	 * connection. */
 	assert_true(sent > 65536 && sent < 64u << 20);
 	assert_int_equal(socket_splice_run(&s->c), SOCKET_SPLICE_WAITS);
 	while (read_back < sent) {

@@ -1,4 +1,4 @@
-/* source_hash, runtime_tags: the names are those of OpenHands' own code. */
+/* source_hash, runtime_tags: compute the same names as OpenHands' own code. */
 #include "rootfs-tools/build/source_hash.h"
 
 #include <setjmp.h>

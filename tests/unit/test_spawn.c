@@ -1,6 +1,6 @@
-/* From a plan to pid 1 of a sandbox.  This program is also the executor:
- * started as such, it checks its surroundings, and reports on the channel
- * everything that is wrong. */
+/* spawn: makes pid 1 of a sandbox from a plan.  This program is also the executor:
+ * started as such, it checks its surroundings, and sends everything that is wrong
+ * through the channel. */
 #include "sandbox/launch/spawn.h"
 
 #include <setjmp.h>
@@ -27,13 +27,13 @@
 #include "tests/unit/scene.h"
 
 #define EXECUTOR "hutch-executor"
-/* Its one argument: the capabilities of users other than root. */
+/* The executor's argument: the capabilities that users other than root get. */
 #define OTHER_CAPS "15"
 #define CHANNEL	 3
 #define PROC	 4
-#define LOOKED	 42 /* exit code of an executor that has finished its checks */
+#define LOOKED	 42 /* exit code of the executor after its checks */
 
-/* CHECK() for the executor, whose only way to report is the channel. */
+/* CHECK() for the executor, which can report a failure only through the channel. */
 #define INSIDE(claim) ((claim) ? (void)0 : complain(#claim))
 
 __attribute__((noreturn)) static void complain(const char *claim)
@@ -42,8 +42,7 @@ __attribute__((noreturn)) static void complain(const char *claim)
 	_exit(1);
 }
 
-/* The procfs is that of this pid namespace, with all its processes and nothing
- * else. */
+/* Checks that the procfs shows the processes of this pid namespace, and no others. */
 static void look_at_own_proc(void)
 {
 	struct statfs fs;
@@ -65,7 +64,8 @@ static void look_at_descriptors(void)
 		INSIDE(st.st_rdev == makedev(1, 3));
 	}
 	INSIDE(fstat(CHANNEL, &st) == 0 && S_ISSOCK(st.st_mode));
-	/* "." and "..", four of ours or five, and one that lists them. */
+	/* "." and "..", four or five descriptors of the executor, and the one that
+	 * lists them. */
 	INSIDE(scene_open_fds() == 2u + 4 + 1 + (fstat(PROC, &st) == 0));
 	if (fstat(PROC, &st) == 0)
 		look_at_own_proc();
@@ -83,7 +83,8 @@ static bool says(const char *file, const char *line)
 
 static void look_at_rights(void)
 {
-	/* CAP_SYS_PTRACE, which commands do not inherit. */
+	/* With a procfs the executor keeps CAP_SYS_PTRACE, which commands do not
+	 * inherit. */
 	const bool traces = faccessat(PROC, "1/stat", F_OK, 0) == 0;
 	const char *own = traces ? "\nCapPrm:\t0000000000080000\n"
 				 : "\nCapPrm:\t0000000000000000\n";
@@ -186,7 +187,7 @@ static void spawn(struct world *w)
 	skip();
 }
 
-/* Returns the next message, except about descriptors that it hands out. */
+/* Returns the next message of the child, after those about descriptors. */
 static enum spawn_news hear(struct world *w)
 {
 	enum spawn_news news;
@@ -198,8 +199,8 @@ static enum spawn_news hear(struct world *w)
 	return news;
 }
 
-/* Answers the calls that the filter refuses (instance.h), until the executor has
- * ended. */
+/* Serves the filter's listener (instance.h), which answers refused calls, until the
+ * executor has ended. */
 static void serve(struct world *w)
 {
 	pid_t pid;
@@ -213,7 +214,7 @@ static void serve(struct world *w)
 	} while (!scene_readable(w->box.pidfd, 0));
 }
 
-/* Returns the exit code, and prints the executor's complaints. */
+/* Waits for the executor.  Prints its complaint, and returns its exit code. */
 static int finish(struct world *w)
 {
 	char claim[256] = { 0 };

@@ -1,4 +1,4 @@
-/* spawn_find: the programs that pid 1 looks for on a session's PATH. */
+/* spawn_find: finds the programs that pid 1 starts on a session's PATH. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,7 +54,8 @@ static void test_a_program_is_found_in_a_later_folder(void **state)
 	assert_false(finds(path, "plain", found));
 }
 
-/* The tree that is worked in must not choose the program. */
+/* A relative folder in PATH could be in the tree that the command works on, so it is
+ * skipped. */
 static void test_a_relative_folder_is_left_out(void **state)
 {
 	static const char *const paths[] = { "",   ":",		 ".",

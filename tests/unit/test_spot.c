@@ -24,8 +24,8 @@ static int read_link(void *who, int dir, const char *name, char *to)
 	return spot_read_link(dir, name, to);
 }
 
-/* Makes FOLDER/{file,real/deep,link -> real,out -> /,loop -> loop,far ->
- * link/deep/none}. */
+/* Makes in `top`: file, real/deep, link -> real, out -> /, loop -> loop, and far ->
+ * link/deep/none. */
 static int make_scene(const char *top)
 {
 	int folder = open(top, O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -1,4 +1,5 @@
-/* The names in .ended, and where a folder is. */
+/* state_dir: makes the names of records in .ended, and tells a folder from another
+ * one of the same name. */
 #include "sandbox/state/state_dir.h"
 
 #include <setjmp.h>

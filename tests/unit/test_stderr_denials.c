@@ -1,5 +1,5 @@
-/* stderr_denials: the forms in which programs report that a path was refused, and
- * texts that are none of them. */
+/* stderr_denials: finds the paths that programs were refused, in the forms in which
+ * programs report that, and in no other text. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #include "actions/stderr_denials.h"
 #include "base/own.h"
 
-/* Compares the denials found with "sys path|sys path". */
+/* Compares the denials found in the text with a list "sys path|sys path". */
 static void claim(const char *text, size_t len, const char *expected)
 {
 	struct stderr_denials found[STDERR_DENIALS_MAX];
@@ -126,7 +126,8 @@ static void test_bytes_of_any_kind_and_length(void **state)
 	memset(text, 0, sizeof(text));
 	memcpy(text + end, line, sizeof(line) - 1);
 	claim(text, sizeof(text), "13 /z");
-	/* A line that begins before the window, or is longer, is not read. */
+	/* Only the last STDERR_DENIALS_TEXT_MAX bytes are read, and no line that
+	 * begins before them. */
 	memset(text, 'x', sizeof(text));
 	memcpy(text, line + 1, sizeof(line) - 2);
 	claim(text, sizeof(text), "");

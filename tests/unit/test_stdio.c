@@ -1,5 +1,5 @@
-/* Which of the caller's descriptors go in: pipes of hutch and /dev/null, never
- * the caller's own.  Each case runs in a child that arranges its 0, 1 and 2. */
+/* stdio: gives a command pipes of hutch and /dev/null, and never the caller's own
+ * descriptors.  Each case runs in a child that arranges its 0, 1 and 2. */
 #include "sandbox/kernel/stdio.h"
 
 #include <setjmp.h>
@@ -24,7 +24,7 @@ struct sample {
 	enum source callers[STDIO_COUNT];
 	bool is_interactive, has_terminal, inherits;
 	enum got inside[STDIO_COUNT];
-	int pump[STDIO_COUNT]; /* mode of its pump, or -1 */
+	int pump[STDIO_COUNT]; /* mode of the pump for this pipe, or -1 */
 	const char *says;      /* an error instead */
 };
 
@@ -106,7 +106,7 @@ static void check_inside(const struct stdio *s, int fd, enum got got)
 		CHECK(S_ISFIFO(st.st_mode) && !is_same(s->inside[fd], fd));
 	if (got == GOT_SAME)
 		CHECK(is_same(s->inside[fd], s->inside[1]));
-	/* The command's end blocks, as programs expect. */
+	/* The command's end of a pipe blocks, as programs expect. */
 	if (got == GOT_PIPE)
 		CHECK(!(fcntl(s->inside[fd], F_GETFL) & O_NONBLOCK));
 }
@@ -162,8 +162,8 @@ static void play_terminal_modes(void *arg)
 	CHECK(dup2(0, 1) == 1 && dup2(0, 2) == 2);
 	stdio_init(&s);
 	CHECK(stdio_open(&s, &policy, &e) == 0);
-	/* hutch's ends do not block; the caller's open file description is
-	 * unchanged. */
+	/* hutch's ends of the pipes do not block, and the caller's open file
+	 * description is unchanged. */
 	CHECK(fcntl(s.pumps[0].from, F_GETFL) & O_NONBLOCK);
 	CHECK(fcntl(s.pumps[1].to, F_GETFL) & O_NONBLOCK);
 	CHECK(!(fcntl(0, F_GETFL) & O_NONBLOCK));

@@ -1,5 +1,5 @@
-/* stop: a process that ends when asked is waited for, but no longer than the
- * grace; one that does not end is killed when the grace has passed. */
+/* stop: processes that end when they are asked to are waited for, at most for the
+ * grace period; then the others are killed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,11 +21,11 @@
 #include "tests/unit/inside.h"
 #include "tests/unit/requests.h"
 
-#define LONG_MS	 1000000 /* longer than any answer is waited for */
+#define LONG_MS	 1000000 /* longer than a test waits for any answer */
 #define SHORT_MS 400
 #define IGNORING "trap '' TERM HUP; echo up; while :; do sleep 1000; done"
 
-/* The executor ends properly, and no process is left. */
+/* Checks that the executor has ended properly, and that no process is left. */
 static void expect_end(struct supervisor *s)
 {
 	struct answer a = supervisor_answer(s);
@@ -85,14 +85,14 @@ static void start_trapping(struct supervisor *s, uint32_t id, const char *script
 	stop_talking(&t);
 }
 
-/* Makes a FIFO by which a session's command tells that it has begun. */
+/* Makes a FIFO through which a command tells that it has begun. */
 static int make_fifo(const struct actor *a, const char *name)
 {
 	AUTO_FREE char *path = text_format("%s/%s", a->home, name);
 
 	assert_int_equal(mkfifo(path, 0600), 0);
-	/* Opened for writing, too, so that it does not end before the first
-	 * writer comes. */
+	/* Opened for reading and writing: otherwise a read would find the end of
+	 * file before the first writer comes. */
 	const int fd = open(path, O_RDWR | O_CLOEXEC);
 	assert_true(fd >= 0);
 	return fd;
@@ -138,9 +138,9 @@ static void test_daemons_and_orphans_are_asked_too(void **state)
 	expect_end(&s);
 }
 
-/* The command takes as long as the test wants: the test lets it go on when it
- * has said that it was asked.  It starts no process after "up": one that is
- * just being forked would miss the signal. */
+/* When the command has printed that it was asked to end, the test lets it finish, so
+ * that it takes as long as the test wants.  It starts no process after "up": a
+ * process that is just being forked would miss the signal. */
 static void test_one_that_needs_a_moment_gets_it(void **state)
 {
 	struct supervisor s;
@@ -154,14 +154,16 @@ static void test_one_that_needs_a_moment_gets_it(void **state)
 	start_one(&s, 2, 0, sleep_argv);
 	supervisor_stop(&s, LONG_MS);
 	read_until(t.out, "asked");
-	expect_signaled(&s, 2, SIGTERM); /* the end of another one is no reason to end */
+	/* The end of another process does not end the sandbox. */
+	expect_signaled(&s, 2, SIGTERM);
 	assert_int_equal(write(t.in, "go\n", 3), 3);
 	assert_int_equal(supervisor_expect(&s, MSG_EXITED, 1).exited.status, 7);
 	expect_end(&s);
 	stop_talking(&t);
 }
 
-/* The command answers during the grace, so it lives; after the grace it is gone. */
+/* The command ignores SIGTERM, runs on during the grace period, and is killed after
+ * that. */
 static void test_a_process_that_ignores_sigterm_is_ended_after_the_grace(void **state)
 {
 	struct supervisor s;
@@ -265,7 +267,8 @@ static void test_a_session_ends_idle_or_busy(void **state)
 	}
 }
 
-/* Otherwise a shell that died while starting is started once more. */
+/* A shell that dies while it starts is usually started once more, but not after a
+ * request to stop. */
 static void test_no_session_starts_again(void **state)
 {
 	struct actor a;
@@ -331,7 +334,8 @@ static void put_write_9(struct buffer *b)
 	assert_int_equal(action_put_write(b, 9, &r, &e), 0);
 }
 
-/* Begins the end of a sandbox that will take long. */
+/* Asks a sandbox to stop that has a command which ignores that, so that its end
+ * takes long. */
 static void begin_ending(struct actor *a)
 {
 	actor_start_init(a);
@@ -364,7 +368,8 @@ static void test_present_processes_can_be_signalled(void **state)
 	(void)state;
 	begin_ending(&a);
 	supervisor_resize(&a.s, 2, 1, 1);
-	actor_cancel(&a, 77); /* its answer may have crossed */
+	/* An action that may have ended already, so the request is permitted. */
+	actor_cancel(&a, 77);
 	supervisor_signal(&a.s, 2, SIGWINCH);
 	supervisor_signal(&a.s, 0, SIGKILL);
 	expect_signaled(&a.s, 2, SIGKILL);

@@ -125,7 +125,7 @@ static void test_an_abandoned_stage_is_swept_away(void **state)
 	AUTO_CLOSE int second = store_stage(&s, &two, &e);
 	assert_true(second >= 0);
 	assert_string_not_equal(one, two);
-	/* An entry that is in work, and a partial blob, stay. */
+	/* Entries that a process is still making, and partial blobs, stay. */
 	assert_true(lock_is_at(tmp, one, first) && lock_is_at(tmp, two, second));
 	assert_true(in_store_has(&s, "tmp/blob-" HEX_A));
 	assert_false(in_store_has(&s, "tmp/new-1"));

@@ -1,5 +1,5 @@
-/* The executor is inside, so whatever it sends, in any order, the supervisor
- * must end with a verdict that tells what happened. */
+/* supervise: whatever an executor sends, in any order, the supervisor reaches a
+ * verdict that tells what happened. */
 #include "sandbox/launch/supervise.h"
 
 #include <setjmp.h>
@@ -21,7 +21,7 @@ struct story {
 	const char *name;
 	const char *says; /* sent in one write */
 	size_t len;
-	enum end end; /* how it ends after that */
+	enum end end; /* how the executor ends after that */
 	enum run_status status;
 	int exit_code, signal;
 	const char *message; /* part of the error */
@@ -44,7 +44,7 @@ static const struct story honest[] = {
 	  RUN_SETUP_ERROR, 125, 0, "/folder: No such file" },
 };
 
-/* Hostile executors that live on after reporting the end. */
+/* Executors that report the command's end, but do not end themselves. */
 static const struct story lives_on[] = {
 	{ "says exited and lives on", SAY(UP WORD_EXITED("\0", "\3")), LIVES, RUN_EXITED,
 	  3, 0, NULL },
@@ -211,7 +211,7 @@ static void test_one_that_breaks_the_protocol_is_ended(void **state)
 	}
 }
 
-/* However the bytes are cut, they mean the same. */
+/* The same messages, byte by byte, lead to the same verdict. */
 static void test_words_may_come_byte_by_byte(void **state)
 {
 	(void)state;
@@ -224,7 +224,7 @@ static void test_words_may_come_byte_by_byte(void **state)
 	}
 }
 
-/* No prefix of a valid exchange is taken for the whole. */
+/* A valid exchange that is cut off anywhere is not taken for a complete one. */
 static void test_every_truncation_is_an_error(void **state)
 {
 	static const char truth[] = UP WORD_EXITED("\0", "\0");

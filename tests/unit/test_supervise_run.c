@@ -1,5 +1,6 @@
-/* Events besides the executor's messages: deadlines, signals, output, the
- * child's last error, and descriptors that come from inside. */
+/* supervise: events besides the executor's messages are deadlines, signals, output,
+ * the error of a child that fails before it is the executor, and descriptors that
+ * come from inside. */
 #include "sandbox/launch/supervise.h"
 
 #include <setjmp.h>
@@ -21,7 +22,7 @@ static void say(int channel, const char *text, size_t len)
 	CHECK(send(channel, text, len, MSG_NOSIGNAL) == (ssize_t)len);
 }
 
-/* Takes the exec request and its descriptors; closes all but the first two. */
+/* Takes the exec request and its three descriptors; keeps only the first two open. */
 static void take_exec(int channel, int fds[3])
 {
 	union {
@@ -41,7 +42,7 @@ static void take_exec(int channel, int fds[3])
 	memcpy(fds, CMSG_DATA(head), 3 * sizeof(int));
 }
 
-/* Takes the next request, which must be of this type; returns its first field. */
+/* Takes the next request, which must have this type.  Returns its first field. */
 static uint32_t take_request(int channel, uint8_t type)
 {
 	uint8_t head[FRAME_HEADER], body[64];
@@ -89,7 +90,8 @@ static void test_a_deadline_that_is_far_changes_nothing(void **state)
 	assert_int_equal(play(&s).exit_code, 7);
 }
 
-/* The child sends an err as it is in memory, or nothing. */
+/* Runs a supervisor whose child fails before it is the executor: the child sends
+ * these bytes (a struct err, or nothing) as its error. */
 static struct result play_failure(const void *bytes, size_t len, enum end end)
 {
 	const struct stage s = { .failure = bytes, .failure_len = len, .end = end };
@@ -128,7 +130,8 @@ static void test_garbage_as_a_last_word_is_made_safe(void **state)
 	assert_int_equal(strlen(r.error.text), ERR_TEXT_MAX - 1);
 	assert_null(strchr(r.error.text, 0x1b));
 	assert_null(strchr(r.error.remedy, 0x1b));
-	/* An error of kind 0 would print as no error at all. */
+	/* An error without a kind (0) would be taken for success, so it becomes an
+	 * internal error. */
 	memset(&e, 0, sizeof(e));
 	r = play_failure(&e, sizeof(e), LIVES);
 	assert_int_equal(r.error.kind, ERR_INTERNAL);
@@ -160,7 +163,7 @@ static enum end write_much(int channel)
 	return ENDS;
 }
 
-/* Reads a page at a time, so that most of the output is still in the pipe long
+/* Reads one page at a time, so that most of the output is still in the pipe long
  * after the executor's end. */
 static void count_slowly(int out)
 {
@@ -282,7 +285,7 @@ static void test_a_new_size_is_told_to_a_terminal(void **state)
 	assert_int_equal(play(&s).status, RUN_EXITED);
 }
 
-/* Sends `len` bytes with `count` descriptors beside them. */
+/* Sends `len` bytes, and `count` descriptors with them. */
 static void send_with(int channel, const char *text, size_t len, unsigned count)
 {
 	union {
@@ -312,7 +315,7 @@ static enum end send_descriptors(int channel)
 	return ENDS;
 }
 
-/* stage_play() compares the supervisor's descriptors at its end with those at
+/* stage_play() checks that the supervisor has as many descriptors at its end as at
  * its beginning. */
 static void test_descriptors_from_inside_are_dropped(void **state)
 {
@@ -340,6 +343,8 @@ int main(void)
 		cmocka_unit_test(test_descriptors_from_inside_are_dropped),
 	};
 
-	(void)signal(SIGINT, SIG_DFL); /* a background shell ignores it */
+	/* A program in the background of a shell without job control starts with
+	 * SIGINT ignored. */
+	(void)signal(SIGINT, SIG_DFL);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

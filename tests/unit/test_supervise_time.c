@@ -1,6 +1,6 @@
-/* Stories over `now` tell how a supervised command ends in each state, without
- * a process and without waiting.  The test includes the module's source, since
- * the functions of a turn are static. */
+/* supervise: each row tells events with their times, and the state of a supervised
+ * command after each; no process runs and no test waits.  The test includes the
+ * module's source, since the functions of a turn are static. */
 #include "sandbox/launch/supervise.c"
 
 #include <setjmp.h>
@@ -15,15 +15,15 @@
 #define NONE	  RUN_EXITED /* no verdict yet; the zero object has this value */
 
 struct step {
-	int64_t at; /* ms; 0: end of the story */
+	int64_t at; /* ms; 0: no more steps */
 	int signo;  /* 0: only time passes */
-	enum state state; /* after the step, like the next fields */
+	enum state state; /* state after the step, as are the next fields */
 	enum run_status status;
 	int signal;
 	int64_t due;
 };
 
-/* Each story begins at 1000. */
+/* Each row begins at the time 1000. */
 static const struct story {
 	const char *name;
 	enum state state;
@@ -115,7 +115,7 @@ struct scene {
 	struct run run;
 	struct result result;
 	struct supervisor s;
-	int executor; /* the other end of the channel, which is never read */
+	int executor; /* the executor's end of the channel, from which nothing is read */
 };
 
 static void open_scene(struct scene *x, const struct story *story)
@@ -153,7 +153,7 @@ static void check(const struct scene *x, const struct story *story,
 		fail_msg("'%s', at %lld: state %d, status %d, signal %d, due at %lld",
 			 story->name, (long long)step->at, (int)s->state,
 			 (int)x->result.status, x->result.signal, (long long)due(s));
-	/* A verdict exists in exactly the states that need one. */
+	/* There is a verdict after exactly those steps that have a status. */
 	assert_int_equal(s->has_verdict, step->status != NONE);
 }
 

@@ -16,7 +16,7 @@
 static const struct {
 	const char *raw;
 	size_t len;
-	const char *block, *line; /* line: NULL if it holds a NUL */
+	const char *block, *line; /* line: NULL if the text contains a 0 byte */
 } forms[] = {
 	{ TEXT(""), "", "" },
 	{ TEXT("plain ~"), "plain ~", "plain ~" },
@@ -62,7 +62,7 @@ static void test_control_characters_are_shown(void **state)
 	}
 }
 
-/* For any byte, the output has no character that a terminal obeys. */
+/* No byte is printed in a form that a terminal interprets. */
 static void test_no_single_byte_comes_out_as_a_control(void **state)
 {
 	(void)state;

@@ -1,4 +1,4 @@
-/* term_keys: each name has its bytes, and similar texts have none. */
+/* term_keys: the name of each key gives its bytes, and similar texts are no names. */
 #include "base/term_keys.h"
 
 #include <setjmp.h>

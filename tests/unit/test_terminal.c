@@ -80,7 +80,8 @@ static void test_dev_null_is_no_terminal(void **state)
 	terminal_restore(&t);
 }
 
-/* A background job of its terminal, which tcsetattr(3) would stop. */
+/* Runs as a background job of its terminal, which the kernel would stop at
+ * tcsetattr(3). */
 static void play_background(void *arg)
 {
 	int ours, theirs;

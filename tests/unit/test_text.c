@@ -1,4 +1,5 @@
-/* text and utf8: characters in printed text. */
+/* text, utf8: invalid bytes in printed text are replaced, wherever the text is cut,
+ * and its characters are counted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* A child under the filter of `hutch learn`; the test serves the filter's
- * listener. */
+/* trace: a child runs under the filter of `hutch learn`, and the test serves the
+ * filter's listener. */
 #include "sandbox/monitor/trace.h"
 
 #include <arpa/inet.h>
@@ -75,7 +75,8 @@ struct world {
 	pid_t pid;
 };
 
-/* Starts a child under `plain`, whose listener gets the table's calls, too. */
+/* Starts a child under the filter `plain`, extended so that its listener also gets
+ * the traced calls. */
 static void begin(struct world *w, const struct seccomp_program *plain, int (*play)(void))
 {
 	struct err e = { 0 };
@@ -137,7 +138,7 @@ static void end(struct world *w)
 	seccomp_done(&w->tracing);
 }
 
-/* Returns the recorded uses of a path; 0: it was not recorded. */
+/* Returns how the child used the path, as bits; 0: the path was not recorded. */
 static unsigned use_of(const struct world *w, const char *path)
 {
 	for (size_t i = 0; i < w->trace.seen.count; i++)
@@ -146,7 +147,7 @@ static unsigned use_of(const struct world *w, const char *path)
 	return 0;
 }
 
-/* Returns 0 if it can be opened, else the errno. */
+/* Opens "/".  Returns 0, or the errno. */
 static int open_root(void)
 {
 	return syscall(SYS_openat, AT_FDCWD, "/", O_RDONLY, 0) >= 0 ? 0 : errno;
@@ -187,7 +188,7 @@ static void test_without_a_trace_nothing_goes_on(void **state)
 	end(&w);
 }
 
-/* The answer is the same as without a listener, whatever the table says. */
+/* The child gets the answer of the filter `plain`, also for a traced call. */
 static void test_a_call_of_the_table_that_the_filter_refuses_does_not_go_on(void **state)
 {
 	const struct sock_filter insns[] = {
@@ -207,8 +208,8 @@ static void test_a_call_of_the_table_that_the_filter_refuses_does_not_go_on(void
 	end(&w);
 }
 
-/* An answer that is not reported (ENOSYS, an errno of 0, a signal) still does
- * not let the call continue. */
+/* Some refusals are not reported (ENOSYS, an errno of 0, a signal).  A traced call
+ * with such a refusal must not continue either. */
 static void test_only_what_the_filter_allows_goes_on(void **state)
 {
 	static const uint32_t actions[] = { SECCOMP_RET_ERRNO | ENOSYS, SECCOMP_RET_ERRNO,
@@ -233,8 +234,8 @@ static void test_only_what_the_filter_allows_goes_on(void **state)
 	}
 }
 
-/* A call that is reported, is in no table and is not refused: it cannot occur,
- * and would not be let through. */
+/* A call that is reported although it is not traced and not refused cannot occur; if
+ * it did, it would not be let through. */
 static int ask_parent(void)
 {
 	return syscall(SYS_getppid) == -1 ? errno : 0;
@@ -345,7 +346,7 @@ static int lie_about_paths(void)
 		fails_with(ENAMETOOLONG, syscall(SYS_openat, AT_FDCWD, huge, 0, 0)) &&
 		fails_with(EFAULT, syscall(SYS_openat2, AT_FDCWD, "/q", edge, 24));
 
-	/* A path in the last readable bytes is a path like any other. */
+	/* A path at the end of the readable memory is read like any other. */
 	strcpy(edge - 8, "/no/end");
 	(void)syscall(SYS_openat, AT_FDCWD, edge - 8, O_RDONLY, 0);
 	return is_same ? 0 : 1;

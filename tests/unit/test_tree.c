@@ -73,8 +73,9 @@ static void test_only_a_procfs_of_ones_own_is_looked_at(void **state)
 
 /* --- whole trees ------------------------------------------------------------- */
 
-/* A command whose stdout is also held by all processes that it starts: when
- * that pipe ends, all are gone.  `ready` processes write a byte each to it. */
+/* A command, and the pipe that is its stdout and that of all processes it starts: at
+ * the pipe's end all of them have ended.  `ready` processes write a byte each to it
+ * first. */
 struct grove {
 	struct supervisor s;
 	int out;
@@ -99,7 +100,8 @@ static void plant(struct grove *g, struct ask *a, unsigned ready)
 	}
 }
 
-/* The command is reported as killed, and no process holds the pipe any more. */
+/* Ends the process tree of the command.  Checks that the command is reported as
+ * killed, and that no process holds the pipe any more. */
 static void fell(struct grove *g, uint32_t id)
 {
 	supervisor_end_tree(&g->s, id);
@@ -163,7 +165,8 @@ static void test_a_tree_ends_whole(void **state)
 	}
 }
 
-/* Its init has to be a child of the process that made the namespaces. */
+/* The pid 1 of a new pid namespace is a child of the process that made the
+ * namespace, so it belongs to the tree, too. */
 static void test_namespaces_of_its_own_do_not_help_it(void **state)
 {
 	struct ask a = { .id = 1, .argv = SH("unshare -Urpf sh -c 'setsid sh -c \"" STAY
@@ -194,7 +197,7 @@ static void test_a_shell_on_a_terminal_ends_with_its_jobs(void **state)
 	a.fds[0] = in[0];
 	plant(&g, &a, 0);
 	assert_int_equal(write(in[1], line, strlen(line)), strlen(line));
-	inside_wait(&g.s, 4, false); /* the shell, two sleeps, and cat */
+	inside_wait(&g.s, 4, false); /* the shell, two sleeps and cat */
 	supervisor_end_tree(&g.s, 1);
 	assert_int_equal(supervisor_expect(&g.s, MSG_EXITED, 1).exited.status, SIGKILL);
 	inside_wait(&g.s, 0, false);
@@ -204,7 +207,8 @@ static void test_a_shell_on_a_terminal_ends_with_its_jobs(void **state)
 	(void)supervisor_end(&g.s);
 }
 
-/* Everything that other commands started goes on. */
+/* Ending one command's tree leaves all processes alone that other commands have
+ * started. */
 static void test_others_are_left_alone(void **state)
 {
 	static char work[] = "exec 3<&0; setsid sh -c 'printf .; read x <&3; echo one' & "
@@ -241,8 +245,8 @@ static void test_others_are_left_alone(void **state)
 
 /* --- races ------------------------------------------------------------------- */
 
-/* Programs that fork as fast as they can; `count` is the largest number of
- * processes. */
+/* Python programs that fork as fast as they can; `count` is the largest number of
+ * their processes. */
 static const struct {
 	const char *what, *body;
 } bombs[] = {
@@ -250,7 +254,7 @@ static const struct {
 	{ "each in a session of its own",
 	  "def go():\n while room():\n  if os.fork() == 0:\n"
 	  "   os.setsid()\n time.sleep(1000)\n" },
-	/* Each process starts the next when it has reached its final state. */
+	/* Each process starts the next one when it is in its final session. */
 	{ "one that never stops", "def go():\n r, w = os.pipe()\n if os.fork() == 0:\n"
 				  "  os.setsid()\n"
 				  "  while True:\n   if os.fork() == 0: break\n"
@@ -285,8 +289,8 @@ static void test_a_fork_bomb_ends(void **state)
 	}
 }
 
-/* Each process starts the next and dies, so a pid is out of date as soon as it
- * is read. */
+/* Each process starts the next one and exits, so a pid that was read is out of date
+ * at once. */
 static void test_a_chain_that_never_stays_ends(void **state)
 {
 	struct grove g;
@@ -326,7 +330,7 @@ static void test_one_that_has_ended_is_forgotten(void **state)
 	assert_int_equal(WEXITSTATUS(supervisor_end(&g.s)), 1);
 }
 
-/* The process has only just been asked for. */
+/* The request to end comes right after the request to start. */
 static void test_one_that_has_hardly_begun_ends(void **state)
 {
 	struct supervisor s;
@@ -386,7 +390,8 @@ static void add_process(int proc, const char *pid, const char *arguments, size_t
 	assert_int_equal(write(fd, arguments, len), len);
 }
 
-/* In a folder that looks as /proc: a sandbox hides the arguments of pid 1 from its children. */
+/* Runs in a folder that looks like /proc.  In a sandbox the arguments of pid 1 are
+ * hidden from its children. */
 static void test_a_child_has_its_parents_arguments(void **state)
 {
 	AUTO_CLOSE int proc = open(*state, O_PATH | O_DIRECTORY | O_CLOEXEC);

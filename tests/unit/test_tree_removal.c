@@ -1,4 +1,4 @@
-/* Trees that are removed while another process moves parts of them. */
+/* rm_tree: removes trees while another process moves parts of them. */
 #include "store/rm_tree.h"
 
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 
 #include "tests/unit/scene.h"
 
-/* Only trees that exist when their removal begins count. */
+/* Rounds in which the tree existed when its removal began; others do not count. */
 #define ROUNDS 50
 
 static int open_scene(void **state)
@@ -49,7 +49,7 @@ static void test_everything_goes_links_are_not_followed(void **state)
 	assert_true(is_there(at, "kept/file")); /* it is no folder */
 }
 
-/* Moves a full folder into the tree and out again, as fast as it can. */
+/* Moves a folder with files into the tree and out again, as fast as it can. */
 static _Noreturn void move_about(int at)
 {
 	char name[32];

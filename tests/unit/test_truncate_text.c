@@ -1,4 +1,4 @@
-/* truncate_text: the part of a text that an observation shows. */
+/* truncate_text: cuts a long text to the part that an observation shows. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,8 +21,8 @@ static const struct {
 	{ "\n  a  \n\tb\t\n\n", "a\n\tb" },
 	{ "a \n \n b", "a\n\n b" },
 	{ "a\n\n\n", "a" },
-	/* Python's str.isspace() beyond ASCII, and characters that only look
-	 * like it */
+	/* characters beyond ASCII for which Python's str.isspace() is true, and some
+	 * that only look like blanks */
 	{ "\xc2\xa0\xe1\x9a\x80\xe2\x80\x80\xe2\x80\x8a\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xaf"
 	  "\xe2\x81\x9f\xe3\x80\x80x\xe3\x80\x80\xe2\x81\x9f\xe2\x80\xaf \xc2\xa0",
 	  "x" },

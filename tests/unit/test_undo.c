@@ -1,4 +1,4 @@
-/* undo: which edits can be undone, and how much memory all of them may take. */
+/* undo: keeps edits that can be undone, within a bound on the memory of all of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ static void add(struct undo *h, const char *path, const char *old)
 	undo_add(h, path, (struct bytes){ (const uint8_t *)old, strlen(old) }, NULL);
 }
 
-/* Undoes the last step, which must have this text. */
+/* Undoes the last edit, whose old text must be this one. */
 static void undo(struct undo *h, const char *path, const char *old)
 {
 	struct bytes got;
@@ -120,7 +120,7 @@ static void test_16_mib_of_a_file_are_kept(void **state)
 	undo_add(&h, "/a", (struct bytes){ much, 1 }, NULL);
 	undo_add(&h, "/a", (struct bytes){ much, UNDO_FILE_BYTES }, NULL);
 	assert_int_equal(count_steps(&h, "/a"), 1);
-	/* A text that is too large to keep must remove the older ones. */
+	/* A text that is too large to keep also removes the older ones. */
 	add(&h, "/a", "older");
 	undo_add(&h, "/a", (struct bytes){ much, UNDO_FILE_BYTES + 1 }, NULL);
 	none(&h, "/a");

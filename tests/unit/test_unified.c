@@ -1,4 +1,4 @@
-/* unified: the diff that is shown of two texts turns the first into the second. */
+/* unified: shows a diff that turns the first text into the second. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,7 +38,7 @@ static void test_known_ones_are_shown_as_diff_does(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		size_t len;
-		/* An empty file is read at NULL. */
+		/* The text of an empty file may be NULL. */
 		const char *old = *rows[i].old ? rows[i].old : NULL;
 		AUTO_FREE char *text = unified(old, strlen(rows[i].old), rows[i].new,
 					       strlen(rows[i].new), &len);

@@ -19,7 +19,7 @@
 struct sample {
 	const char *text;
 	uint64_t value;
-	const char *says; /* part of the error; NULL: none */
+	const char *says; /* part of the error; NULL: the text is valid */
 };
 
 static void check(int (*parse)(const char *, uint64_t *, struct err *),

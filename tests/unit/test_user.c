@@ -1,6 +1,6 @@
-/* user and caps: the credentials of a command after the executor has changed
- * its user, as the kernel reports them.  Changing to other users takes root: a
- * range of ids cannot be mapped without. */
+/* user, caps: give a command that runs as another user its credentials, here as the
+ * kernel reports them.  Without root no range of ids can be mapped, so those tests
+ * need root. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,35 +37,37 @@ struct row {
 	uint32_t uid;		      /* of the executor */
 	uint64_t permitted, bounding; /* when the executor starts */
 	uint32_t command_uid;
-	uint64_t expected;  /* the command's permitted and effective set */
+	uint64_t expected;  /* permitted and effective set of the command */
 	uint64_t effective; /* the executor's own */
-	uint64_t withheld;  /* caps handed on to root's commands only */
+	uint64_t withheld;  /* capabilities that only commands of root get */
 };
 
-/* Without root, capabilities must be inheritable and ambient to survive an
- * execve(2); with root the process gets the bounding set (capabilities(7)). */
+/* Returns which capabilities must be inheritable and ambient to survive an
+ * execve(2): none for root, which gets the bounding set (capabilities(7)). */
 static uint64_t inherited(uint32_t uid, uint64_t caps)
 {
 	return uid == 0 ? 0 : caps;
 }
 
 static const struct row rows[] = {
-	/* One id is mapped, nothing is handed on: the default. */
+	/* One id is mapped and no capability is given to commands: the default. */
 	{ 1000, 0, 0, 1000, 0, 0, 0 },
-	/* One id is mapped, which is root, with some capabilities. */
+	/* The only id that is mapped is root, and its commands get some
+	 * capabilities. */
 	{ 0, CHOWN, CHOWN, 0, CHOWN, 0, 0 },
 	{ 0, CHOWN | TOOLS, CHOWN | TOOLS, 0, CHOWN | TOOLS, TOOLS, 0 },
 	{ 0, CHOWN | TOOLS, CHOWN | TOOLS, OTHER, CHOWN | TOOLS, TOOLS, 0 },
-	/* A range is mapped: the executor has an id and capabilities of its own. */
+	/* A range of ids is mapped: the executor has its own id and its own
+	 * capabilities. */
 	{ 65536, TOOLS, 0, OTHER, 0, TOOLS, 0 },
 	{ 65536, TOOLS, 0, 0, 0, TOOLS, 0 },
 	{ 65536, TOOLS | CHOWN, CHOWN, OTHER, CHOWN, TOOLS, 0 },
 	{ 65536, TOOLS | CHOWN, CHOWN, 0, CHOWN, TOOLS, 0 },
 	{ 65536, TOOLS | CHOWN, CHOWN, 65536, CHOWN, TOOLS, 0 },
-	/* A capability that is handed on stays available to the executor. */
+	/* The executor keeps a capability that it gives to commands. */
 	{ 65536, TOOLS | CHOWN, CHOWN | BIT(CAP_SETUID), OTHER, CHOWN | BIT(CAP_SETUID),
 	  TOOLS, 0 },
-	/* Users other than root get less. */
+	/* Commands of users other than root get fewer capabilities. */
 	{ 65536, TOOLS | CHOWN, CHOWN, OTHER, 0, TOOLS, CHOWN },
 	{ 65536, TOOLS | CHOWN, CHOWN, 0, CHOWN, TOOLS, CHOWN },
 	{ 65536, TOOLS | CHOWN, CHOWN | BIT(CAP_SETUID), OTHER, CHOWN, TOOLS,
@@ -96,8 +98,8 @@ static int set_inheritable(uint64_t caps)
 	return (int)syscall(SYS_capset, &header, data);
 }
 
-/* Does what the launcher does before it executes the executor, and what that
- * execve(2) does to the capabilities. */
+/* Changes this process as the launcher does, and changes its capabilities as
+ * execve(2) of the executor would. */
 static int become_executor(const struct row *row)
 {
 	static const gid_t groups[] = { 4242 };
@@ -122,7 +124,7 @@ static int become_executor(const struct row *row)
 	return failed;
 }
 
-/* Prints the relevant lines of the process's status. */
+/* Prints the lines about ids, groups and capabilities of this process's status. */
 static void print_status(void)
 {
 	char line[256];
@@ -135,13 +137,14 @@ static void print_status(void)
 	(void)fflush(stdout);
 }
 
-/* Only commands of the other user ask for further groups. */
+/* Only commands of user OTHER ask for supplementary groups. */
 static uint32_t group_count(const struct row *row)
 {
 	return row->command_uid == OTHER ? 2 : 0;
 }
 
-/* A child of the test that plays the executor, and then the executor's child. */
+/* Runs in a child of the test, which plays the executor and then the executor's
+ * child. */
 static _Noreturn void play(const struct row *row, int out)
 {
 	char *argv[] = { (char *)"grep", (char *)"-E", (char *)"^(Cap|[UG]id|Groups)",
@@ -257,12 +260,12 @@ static void test_without_capabilities_nothing_is_done(void **state)
 	assert_true(caps_are_plain(&user.caps));
 	assert_int_equal(user_become(&user, &self), 0);
 	assert_int_equal(user_become(&user, &other), -1);
-	/* EINVAL if that id is not mapped. */
+	/* EINVAL: the id is not mapped in this user namespace. */
 	assert_true(errno == EPERM || errno == EINVAL);
 }
 
-/* A child of the test that plays the executor; its exit code is the number of
- * the check that failed. */
+/* Runs in a child of the test, which plays the executor.  Returns the number of the
+ * check that failed, as exit code. */
 static int open_for_other(void)
 {
 	static const struct row row = { 65536, TOOLS, 0, OTHER, 0, 0, 0 };

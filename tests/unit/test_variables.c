@@ -1,4 +1,4 @@
-/* variables: which are accepted, and the result of an environment. */
+/* variables: accepts valid variables only, and changes an environment by them. */
 #include "base/variables.h"
 
 #include <setjmp.h>
@@ -116,7 +116,7 @@ static void test_all_or_nothing(void **state)
 	variables_done(&v);
 }
 
-/* execve(2) bounds the length of NAME=value with its 0. */
+/* execve(2) bounds the length of NAME=value with its final 0. */
 static void test_the_longest_value_that_a_program_can_be_started_with(void **state)
 {
 	struct variables v = { 0 };
@@ -157,7 +157,8 @@ static void test_and_so_much_of_them(void **state)
 
 	(void)state;
 	memset(value, 'x', 65535);
-	for (int i = 0; i < 16; i++) /* with a name of one byte: 65536 */
+	/* Each takes 65,536 bytes with its name of one byte. */
+	for (int i = 0; i < 16; i++)
 		assert_int_equal(
 			variables_set(&v, (char[]){ (char)('A' + i), 0 }, value, &e), 0);
 	assert_int_equal(v.bytes, VARIABLES_BYTES);

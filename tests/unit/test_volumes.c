@@ -1,4 +1,5 @@
-/* The user's mounts, and hutch's own folders in them, which must not be visible. */
+/* volumes: plans the user's mounts, in which hutch's own folders must not be
+ * visible. */
 #include "sandbox/plan/volumes.h"
 
 #include <setjmp.h>
@@ -129,8 +130,8 @@ static void test_a_volume_that_cannot_be_mounted_is_named(void **state)
 	world_done(&w);
 }
 
-/* Mounting the home would show hutch's folders; each is masked, made first if
- * it was missing, and the folders above it are pinned. */
+/* A bound home would show hutch's own folders.  Each is made if it is missing, and
+ * masked; the folders above it are pinned, so that they cannot be moved. */
 static void test_own_folders_are_masked_and_pinned(void **state)
 {
 	static const char *const masks[] = { "/h/.local/share/hutch", "/h/.cache/hutch",
@@ -198,8 +199,8 @@ static void test_own_folders_are_never_mounted(void **state)
 	world_done(&w);
 }
 
-/* A link on the way to one of hutch's folders: the mask covers the place where
- * the link leads. */
+/* A symbolic link on the path of one of hutch's folders: the folder that it leads to
+ * is masked. */
 static void test_a_link_to_own_folders_is_looked_through(void **state)
 {
 	struct world w;

@@ -1,5 +1,5 @@
-/* A table over `now` gives the time until which a call of libhutch waits for
- * its answer. */
+/* wait: each row gives a time, and how long a call of libhutch then still waits for
+ * its answer.  No test waits. */
 #include "lib/wait.h"
 
 #include <limits.h>
@@ -16,7 +16,7 @@
 
 static const struct {
 	int timeout_ms;
-	int64_t after; /* ms since the call began */
+	int64_t after; /* ms from the begin of the call */
 	bool has_read; /* this turn read something */
 	bool is_late;
 	int wait_ms; /* for poll(2) */

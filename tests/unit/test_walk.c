@@ -1,4 +1,4 @@
-/* The walker, over trees that are made for it and changed under it. */
+/* walk: walks trees that the test makes, and that it changes during the walk. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,9 +26,9 @@ struct told {
 		names; /* "d:path" of folders, "f:path" of others, "<path" when left */
 	char folder[64];
 	int at;		    /* of the folder */
-	const char *past;   /* a folder that is skipped */
-	const char *end;    /* where the walk must stop */
-	const char *change; /* a command that runs at the folder `at_name` */
+	const char *past;   /* a folder that the walk is told to skip */
+	const char *end;    /* a path at which the walk is told to stop */
+	const char *change; /* a shell command that runs when the walk is at `at_name` */
 	const char *at_name;
 	unsigned calls;
 };
@@ -142,7 +142,8 @@ static void test_every_name_is_told_once_and_no_link_is_followed(void **state)
 	assert_true(t->w.names == 14 && t->w.closed == 0 && !t->w.is_cut);
 }
 
-/* The walk reports a folder, then its content, then its end. */
+/* The walk reports a folder, then the folder's content, and then that it leaves the
+ * folder. */
 static void test_a_folder_is_told_before_and_left_after_what_is_in_it(void **state)
 {
 	struct told *t = *state;
@@ -182,7 +183,8 @@ static void test_a_thousand_folders_deep_is_no_matter(void **state)
 	assert_true(run(t));
 	assert_int_equal(t->names.count, 1001);
 	assert_int_equal(strlen(t->names.items[1000]), 2 + 2000 + strlen("bottom"));
-	int after = dup(0); /* all descriptors of the walk are closed again */
+	/* The same number as before: the walk has closed all its descriptors. */
+	int after = dup(0);
 	assert_int_equal(before + 1, after);
 	(void)close(before);
 	(void)close(after);
@@ -227,7 +229,7 @@ static void test_a_file_that_vanishes_meanwhile_is_passed_by(void **state)
 	assert_int_equal(t->w.closed, 0);
 }
 
-/* From so deep that the walk returns by "..". */
+/* The tree is so deep that the walk returns by "..", while folders in it are moved. */
 static void test_a_tree_that_is_moved_about_leads_nowhere_else(void **state)
 {
 	struct told *t = *state;

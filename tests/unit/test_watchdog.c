@@ -1,5 +1,5 @@
-/* A child with a child of its own plays the sandbox: it reports when it has
- * taken its memory, and lives until it is killed. */
+/* watchdog: a child of the test, which has a child of its own, plays the sandbox.
+ * It reports when its memory is in use, and lives until it is killed. */
 #include "sandbox/cgroup/watchdog.h"
 
 #include <setjmp.h>
@@ -19,19 +19,20 @@
 
 #define MIB 1048576u
 
-/* Takes `own` MiB, makes a child that takes `childs`, and with `is_shared` both
- * map the first. */
+/* Uses `own` MiB, and makes a grandchild that uses `childs` MiB more.  With
+ * `is_shared` both have the first ones mapped. */
 static void play(int ready, size_t own, size_t childs, int is_shared, int is_hidden)
 {
 	int flags = MAP_ANONYMOUS | (is_shared ? MAP_SHARED : MAP_PRIVATE);
 	char *mine = mmap(NULL, own * MIB, PROT_READ | PROT_WRITE, flags, -1, 0);
 
 	memset(mine, 1, own * MIB);
-	/* An undumpable process hides its mappings, but not its number of
-	 * resident pages. */
+	/* If a process is undumpable, /proc hides its mappings, but not the number of
+	 * its resident pages. */
 	if (is_hidden)
 		(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-	/* The process in between has almost no memory, and must be walked through. */
+	/* The child in between has almost no memory, but it has to be passed to find
+	 * the grandchild. */
 	if (fork() == 0 && fork() == 0) {
 		char *more = mmap(NULL, childs * MIB + 1, PROT_READ | PROT_WRITE,
 				  MAP_ANONYMOUS | MAP_PRIVATE, -1, 0);
@@ -79,7 +80,7 @@ static void test_a_process_that_hides_counts(void **state)
 	if (geteuid() == 0)
 		skip(); /* a process cannot hide from root */
 	if (access("/proc/1", F_OK) < 0)
-		skip(); /* hidepid: an undumpable process is invisible */
+		skip(); /* /proc has hidepid, so an undumpable process is invisible */
 	uint64_t used = measure_one(40, 1, 1, 1, 1);
 	assert_true(used >= 78);
 }
@@ -98,7 +99,7 @@ static void test_shared_memory_counts_once(void **state)
 	assert_true(used >= 38 && used < 55);
 }
 
-/* Far below the limit a rough measurement suffices, which counts shared pages
+/* Far below the limit the watchdog measures roughly, which counts shared pages
  * twice. */
 static void test_a_rough_look_is_no_less(void **state)
 {

@@ -56,7 +56,8 @@ static void test_stars_and_question_marks(void **state)
 			fail_msg("'%s' and '%s'", samples[i].pattern, samples[i].name);
 }
 
-/* Several stars do not multiply the backtracking. */
+/* With several stars in a pattern the time is still at most the product of the two
+ * lengths. */
 static void test_the_time_is_the_product_of_the_lengths_at_most(void **state)
 {
 	char pattern[200], *name = malloc(100000);

@@ -1,4 +1,5 @@
-/* A worker's answer comes back, and so does the manner of its end. */
+/* worker: a function runs in a child process; its result comes back, or the reason
+ * why it ended. */
 #include "base/worker.h"
 
 #include <setjmp.h>
@@ -14,7 +15,7 @@
 
 #include "tests/unit/scene.h"
 
-/* In a sandbox of hutch clone3 is ENOSYS. */
+/* Inside a sandbox of hutch clone3(2) fails with ENOSYS. */
 static void need_clone3(void)
 {
 	if (syscall(SYS_clone3, NULL, 0) < 0 && errno == ENOSYS)
@@ -42,7 +43,7 @@ static void test_the_result_comes_back(void **state)
 	(void)state;
 	assert_int_equal(worker_run(&task, &result, NULL), 0);
 	assert_int_equal(result, 42);
-	assert_int_equal(number, 41); /* the child has a copy */
+	assert_int_equal(number, 41); /* only the child's copy was changed */
 	assert_int_equal(scene_open_fds(), before);
 	assert_true(waitpid(-1, NULL, WNOHANG) < 0);
 }
@@ -72,7 +73,8 @@ static void test_setup_comes_before_the_work_and_its_error_back(void **state)
 
 static int answer_fd;
 
-/* Does as bytes could that took the work over: returns an error, or writes one. */
+/* Plays a worker whose input has taken it over: it returns an error, or writes one
+ * as its result. */
 static int forge(void *arg, void *result, struct err *e)
 {
 	(void)result;
@@ -98,7 +100,7 @@ static void test_after_a_setup_the_work_can_report_no_error(void **state)
 	way = 1;
 	assert_int_equal(worker_run(&task, &result, &e), -1);
 	assert_string_equal(e.text, "the forger ended with code 1 and without a result");
-	way = 2; /* the bytes are taken for the result, which the caller checks */
+	way = 2; /* the forged bytes are the result, which the caller has to check */
 	assert_int_equal(worker_run(&task, &result, &e), 0);
 	assert_string_equal(result.text, "forged");
 }
@@ -418,7 +420,8 @@ static void test_a_signal_does_not_end_the_wait(void **state)
 	(void)close(go[0]), (void)close(go[1]);
 }
 
-/* Forks a child that holds the leash, and tells when that runs. */
+/* Forks a child that holds the worker's leash, and writes a byte when that child
+ * runs. */
 static int wait_for_ever(void *arg, void *result, struct err *e)
 {
 	const int *leash = arg;
@@ -447,7 +450,8 @@ static void test_it_is_ended_with_its_own_children(void **state)
 	int leash = fcntl(w.leash, F_DUPFD_CLOEXEC, 3);
 	assert_int_equal(read(leash, &byte, 1), 1);
 	worker_end(&w);
-	assert_int_equal(read(leash, &byte, 1), 0); /* no process holds the other end */
+	/* All processes that held the other end have ended. */
+	assert_int_equal(read(leash, &byte, 1), 0);
 	(void)close(leash);
 	worker_end(&w);
 	worker_end(&(struct worker){ 0 });

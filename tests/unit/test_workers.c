@@ -1,5 +1,5 @@
-/* workers: whatever happens to a process, its owner is told once, and nothing
- * of it is left. */
+/* workers: in whatever way a worker's process ends, its owner is told once, and no
+ * process or descriptor is left. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,11 +28,11 @@
 #define GOT_MAX 100
 #define MOST	3
 
-/* The time at which each worker starts. */
+/* The time at which each worker of these tests starts. */
 #define T0	 1000
 #define WORDS_MS 60
 
-/* The calls of the kinds' functions; outlives the workers. */
+/* Counts the calls of the functions of a worker's kind; it outlives the workers. */
 static struct {
 	unsigned told, freed;
 	enum worker_end how;
@@ -70,7 +70,8 @@ static const struct worker_kind strict = {
 
 static void say(const char *text)
 {
-	(void)io_write_all(1, text, strlen(text)); /* the reader may be gone */
+	/* Fails if the reader has closed the pipe. */
+	(void)io_write_all(1, text, strlen(text));
 }
 
 static void speak(const void *what)
@@ -79,18 +80,20 @@ static void speak(const void *what)
 	_exit(0);
 }
 
-/* Writes on even if the pipe has no reader any more. */
+/* Writes without end, even if the pipe has no reader any more. */
 static void speak_without_end(const void *what)
 {
 	(void)signal(SIGPIPE, SIG_IGN);
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* in case the test fails */
+	/* Ends this process even if the test fails. */
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	for (;;)
 		say(what);
 }
 
 static void stay(const void *what)
 {
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* in case the test fails */
+	/* Ends this process even if the test fails. */
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	say(what);
 	for (;;)
 		(void)pause();
@@ -119,7 +122,7 @@ static void stay_with_a_child(const void *what)
 {
 	if (fork() > 0)
 		stay(what);
-	(void)alarm(PATIENCE_S); /* in case the test fails */
+	(void)alarm(PATIENCE_S); /* ends this process even if the test fails */
 	(void)pause();
 	_exit(0);
 }
@@ -166,7 +169,7 @@ static int start(struct stage *s, const struct worker_kind *kind, uint32_t id,
 	return -1;
 }
 
-/* Waits for output or a child's end.  No time passes meanwhile. */
+/* Waits for output or for a child's end.  The test's time stands still meanwhile. */
 static void wait_for_more(struct stage *s)
 {
 	struct pollfd fds[WORKERS_MAX];
@@ -185,7 +188,8 @@ static void turn(struct stage *s)
 		assert_true(workers_reaped(&s->workers, pid));
 }
 
-/* The worker has written something, so it runs; then its time passes. */
+/* Waits until the worker has written something, and so runs; then sets the time to
+ * its deadline. */
 static void let_time_pass(struct stage *s)
 {
 	const int64_t due = workers_due(&s->workers);
@@ -211,9 +215,9 @@ static const struct row {
 	void (*run)(const void *what);
 	uint64_t timeout_ms;
 	int64_t due;
-	unsigned late; /* how often its time passes */
+	unsigned late; /* how many of its deadlines pass */
 	enum worker_end how;
-	const char *got; /* NULL: as much as it may write */
+	const char *got; /* output of the worker; NULL: as much as is permitted */
 } rows[] = {
 	{ &strict, speak, 0, INT64_MAX, 0, WORKER_ENDED, "words" },
 	{ &strict, speak, 60000, T0 + 60000, 0, WORKER_ENDED, "words" },
@@ -268,7 +272,8 @@ static void test_one_that_is_cancelled_takes_its_group_along(void **state)
 	unsigned ours = 0;
 	for (pid_t pid; (pid = waitpid(-1, NULL, 0)) > 0;)
 		ours += workers_reaped(&s.workers, pid);
-	assert_int_equal(ours, 1); /* and the other one has gone, too */
+	/* Both processes have ended, and one of them was the worker. */
+	assert_int_equal(ours, 1);
 	assert_true(seen.told == 1 && seen.freed == 1);
 	stage_done(&s);
 }
@@ -350,7 +355,8 @@ static const struct {
 	  false,
 	  9999,
 	  WORKER_GOES_ON },
-	/* If the inside stopped it, it would say nothing. */
+	/* A worker that a process inside has stopped could not answer, so it is not
+	 * asked. */
 	{ { .kind = &patient, .due = 1100 }, true, 1099, WORKER_GOES_ON },
 	{ { .kind = &patient, .due = 1100 }, true, 1100, WORKER_IS_GIVEN_UP },
 	{ { .kind = &patient, .due = 1160, .was_asked = true },
@@ -361,7 +367,8 @@ static const struct {
 	  true,
 	  9999,
 	  WORKER_GOES_ON },
-	/* A worker that undoes its work gets the whole time for that. */
+	/* A worker that undoes its work when it is asked to end has the whole
+	 * time-out for that. */
 	{ { .kind = &patient, .due = 1100, .takes_back = true },
 	  true,
 	  1100,
@@ -385,8 +392,8 @@ static void test_a_late_worker_is_asked_for_last_words_and_given_up(void **state
 			fail_msg("row %zu", i);
 }
 
-/* A worker that is stopped before its time is continued; one that is stopped
- * when its time comes is given up without last words. */
+/* A worker that is found stopped before its deadline is continued.  If it is stopped
+ * at the deadline, it is given up at once. */
 static void test_one_that_is_stopped_is_continued_and_given_up_in_time(void **state)
 {
 	const struct worker_task task = { .run = wait_for_alarm, .what = "words",
@@ -417,7 +424,7 @@ static void test_one_that_is_stopped_is_continued_and_given_up_in_time(void **st
 	stage_done(&s);
 }
 
-/* A worker that undoes its work has time for that, once. */
+/* A cancelled worker has time to undo its work, once. */
 static void test_a_cancel_gives_the_same_time_for_last_words(void **state)
 {
 	struct worker w = {
@@ -427,7 +434,7 @@ static void test_a_cancel_gives_the_same_time_for_last_words(void **state)
 	struct workers s = { .all = { &w }, .count = 1, .all_processes = &all_processes };
 
 	(void)state;
-	w.pid = fork(); /* the process that gets the signal */
+	w.pid = fork(); /* this child gets the signal of the cancel */
 	assert_true(w.pid >= 0);
 	if (w.pid == 0)
 		ignore_alarm("");

@@ -1,5 +1,5 @@
-/* world -- a user's request, and the plan that results.  Include it behind
- * cmocka.h. */
+/* world -- what a user asks for, and the plan that follows from it.  Include it
+ * behind cmocka.h. */
 #pragma once
 #include <string.h>
 
@@ -14,7 +14,7 @@ struct world {
 	struct err e;
 };
 
-/* Asks for nothing but a command, and plans nothing. */
+/* Begins with a policy that asks only for a command, and an empty plan. */
 static inline void world_begin(struct world *w)
 {
 	*w = (struct world){ 0 };
@@ -29,7 +29,7 @@ static inline void world_done(struct world *w)
 	policy_done(&w->policy);
 }
 
-/* Returns the first step of this kind for this target, or NULL. */
+/* Returns the first step with this kind and target, or NULL. */
 static inline const struct step *
 world_find(const struct world *w, enum step_kind kind, const char *target)
 {

@@ -9,8 +9,8 @@ refused() {
 	[ $rc = 125 ] && is status '"setup-error"' && grep -q 'not delegated to you' "$T/err" &&
 		grep -q 'systemd-run --user --scope -p Delegate=yes hutch' "$T/err"
 }
-# The cgroup exists and is delegated, but hutch does not live below it: the
-# kernel refuses.
+# The cgroup exists and is delegated to the user, but hutch runs outside of it, so the
+# kernel refuses to move processes there.
 elsewhere() {
 	hutch --cgroup-parent "$GROUP" --memory 64m -- true
 	[ $rc = 125 ] && grep -q 'Delegate=yes' "$T/err" && nothing_left

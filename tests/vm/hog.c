@@ -22,7 +22,8 @@
 
 #define MIB (1u << 20)
 
-/* True when `done` reached `mib`; with 0 the hog takes all there is. */
+/* Whether `done` reached `mib` MiB.  If `mib` is 0, never: the hog takes all there
+ * is. */
 static int is_enough(long done, long mib)
 {
 	return mib && done >= mib;
@@ -127,7 +128,7 @@ static int buffers(int (*make)(int ends[2]), long mib)
 			if (pid > 0)
 				return waitpid(pid, NULL, 0) < 0;
 			for (int fd = 3; fd < 1 << 16; fd++)
-				(void)close(fd); /* the parent keeps them full */
+				(void)close(fd); /* the parent keeps the full buffers */
 			continue;
 		}
 		(void)fcntl(ends[1], F_SETFL, O_NONBLOCK);
@@ -137,9 +138,9 @@ static int buffers(int (*make)(int ends[2]), long mib)
 	}
 }
 
-/* Files that stay open without a descriptor: each mapping holds one.  Makes as
- * many as a process may have, then goes on in a child whose mappings replace
- * its parent's. */
+/* Uses memory for open files that have no descriptor: each mapping keeps its file
+ * open.  Makes as many mappings as a process may have, then goes on in a child that
+ * replaces its copies of the parent's mappings. */
 static int maps(void)
 {
 	enum { MAPS = 60000, PAGE = 4096 };

@@ -11,7 +11,7 @@ prepare() {
 	# systemd mounts cgroup2 with the same options.
 	mount -t cgroup2 -o nsdelegate cgroup2 /sys/fs/cgroup
 	busybox ip link set lo up
-	# A copy that the user may read, whatever the modes of the host's folders.
+	# Copies the programs, since the user may not be able to read the host's folders.
 	mkdir -p /run/hutch/tests/{run,unit} /run/home /run/runtime
 	cp -r "$HUTCH_BUILD/hutch" "$HUTCH_BUILD/libexec" /run/hutch/
 	cp -r "$HUTCH_BUILD/tests/vm" /run/hutch/tests/
@@ -37,8 +37,8 @@ mount_disk() {
 	export SHARES=/run/shares
 }
 
-# This kernel, unlike those of qemu's machines, has no overlayfs, and has FUSE
-# as a module.
+# plain BY: runs the tests of images without overlayfs.  Unlike the kernels in qemu,
+# this kernel has no overlayfs; it has FUSE as a module.
 plain() {
 	setpriv --reuid 1000 --regid 1000 --clear-groups --reset-env \
 		env PATH="$PATH" HOME=/run/home XDG_RUNTIME_DIR=/run/runtime T="$T" H="$H" \

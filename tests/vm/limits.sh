@@ -6,7 +6,8 @@
 . "${0%/*}/tap.sh"
 at=${0%/tests/vm/*} # the programs; tests/ is beside them
 
-# A service's shell lives in a leaf cgroup, too.
+# This shell moves to a leaf cgroup, as a service's shell does: only an inner cgroup
+# without processes can have controllers.
 mkdir "$GROUP/shell" && echo $$ >"$GROUP/shell/cgroup.procs" || exit
 
 oom_by() { # SIZE HOG...; `over`: as many bytes more the kernel may count
@@ -23,7 +24,8 @@ memfd() { oom_by 16m memfd; }
 shm() { oom_by 16m shm; }
 pipes() { oom_by 16m pipes; }
 sockets() { oom_by 16m sockets; }
-# A connection that has data already may exceed the limit a little.
+# The kernel lets a TCP connection that holds data exceed the limit a little, so one MiB
+# more may be counted.
 tcp() { over=$((1 << 20)) oom_by 32m tcp; }
 maps() { oom_by 16m maps; }
 queues() { oom_by 16m queues; }
@@ -236,12 +238,13 @@ wrong_group() {
 	[ $rc = 125 ] && grep -q 'No such file' "$T/err"
 }
 
-# doctor reports what a launch would do, in each of the three places of this tier.
+# `hutch doctor` reports what a launch would do. foreign.sh, own.sh and root.sh have the
+# other cases.
 doctor() {
 	finds ok "$GROUP, above our own, is delegated to user $UID"
 }
 
-# An executor that outlives its commands (checklist 104).
+# Runs the unit test `cgroup`: an executor that lives on when its commands have ended.
 next_command() {
 	"$at/tests/unit/cgroup"
 }
@@ -275,7 +278,7 @@ actions_share() {
 	END
 	[ $? = 0 ] && grep -q 'Resource temporarily unavailable' "$T/out" && grep -q '"content":"20"' "$T/out"
 }
-# A supervisor that has already confined itself opens the cgroup's files.
+# A supervisor that has confined itself (seccomp, Landlock) can still open the files of its cgroup.
 confined() {
 	"$at/tests/run/confined.py" "$H" '
 print(info["confined"])
@@ -320,7 +323,8 @@ try 'E70: beside a fork bomb the shell of its user forks' fork_bomb_beside
 try 'threads count as processes' threads
 try 'E72: 64 spinning threads are stopped at --cpus, and another sandbox starts beside them' spinner
 try 'E72: with a limit that is more than the machine has they are not' unlimited_spinner
-# The limits hold for every process that enters the sandbox, and the kernel pauses it.
+# In a named sandbox the limits hold for each command that enters it, and `hutch pause`
+# stops it by the cgroup's freezer.
 named() {
 	"$H" create --memory 64m --pids-limit 50 -v "$HOG:/hog:ro" "box" || return
 	"$H" exec "box" /hog heap
@@ -353,8 +357,8 @@ updated() {
 	"$H" rm -f box && nothing_left
 }
 try 'a limit of memory is raised and lowered while the sandbox lives' updated
-# Adds limits of controllers that the sandbox was not made with.  Its own cgroup
-# then holds no process, as cgroups(7) demands.
+# Adds limits whose controllers were not enabled when the sandbox was made.  This works
+# only if the sandbox's own cgroup holds no process (cgroups(7), no internal processes).
 updated_with_more() {
 	echo '-cpu' >"$GROUP/cgroup.subtree_control"
 	"$H" create --memory 64m -v "$HOG:/hog:ro" box || return
@@ -365,19 +369,20 @@ updated_with_more() {
 	"$H" exec box /hog forks | tee "$T/out"
 	grep -qx '9 Resource temporarily unavailable' "$T/out" || return
 	"$H" update --pids-limit 20 box && "$H" exec box /hog forks | tee "$T/out"
-	# Those nine may be there still.
+	# The nine processes of the first command may still be there.
 	grep -qxE '1[0-9] Resource temporarily unavailable' "$T/out" &&
 		[ "$(limit pids.max)" = 20 ] || return
 	"$H" inspect box | tr -d ' \n' | tee "$T/info"
 	grep -q "\"limits\":{\"memory\":$((64 << 20)),\"cpus\":0.500,\"pids\":20," "$T/info" || return
 	id=$(sed -n 's/.*"id":"\([^"]*\)".*/\1/p' "$T/info")
 	"$H" kill box && "$H" inspect "$id" | tr -d ' \n' | tee "$T/info"
-	# kill does not wait for the janitor.
+	# `hutch kill` returns before the janitor has removed the cgroup.
 	grep -q '"cpus":0.500,"pids":20,' "$T/info" && until_true nothing_left
 }
 try 'limits of controllers that the sandbox did not have are added' updated_with_more
-# Files in memory cannot be reclaimed, and no process is killed for them.  When
-# the memory limit is refused, no limit of the same call is changed.
+# A memory limit below the memory in use is refused: the kernel cannot reclaim files in
+# a tmpfs, and no process is killed for them.  Then no other limit of the same call is
+# changed.
 update_below() {
 	"$H" create --pids-limit 50 -v "$HOG:/hog:ro" box || return
 	"$H" exec box sh -c 'head -c 40m /dev/zero >/tmp/a; sleep 1000 & echo $! >/tmp/pid' || return

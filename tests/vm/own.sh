@@ -60,8 +60,8 @@ killed() {
 	wait $pid
 	until_true as_found
 }
-# hutch's commands do not inherit its oom_score_adj of -1000: the kernel could
-# not kill them otherwise.
+# hutch itself has oom_score_adj -1000 here.  Its commands do not inherit that value,
+# with which the kernel could not kill them.
 spared() {
 	(
 		echo -1000 >/proc/$BASHPID/oom_score_adj

@@ -32,7 +32,7 @@ none_left() {
 none_serves() {
 	! pgrep -f '^fuse-overlayfs '
 }
-# written IMAGE: commands write to a copy of the image, which is removed afterwards.
+# written IMAGE: commands write to a copy of the image, and the copy is removed afterwards.
 written() {
 	hutch --image "$1" -- sh -c 'cat /data/file; echo x >/data/file; cat /data/file /etc/hosts
 		rm -r /data; test -e /data || echo gone; id -u'

@@ -31,7 +31,7 @@ ip link add outward type dummy && ip link set outward up &&
 	ip address add 2001:db8::1/64 dev outward nodad &&
 	ip -6 route add default dev outward
 
-# as_tester COMMAND...: runs it as a service of that user's manager.
+# as_tester COMMAND...: runs the command as a service of the user tester's systemd manager.
 as_tester() {
 	setpriv --reuid 1000 --regid 1000 --init-groups --reset-env \
 		env XDG_RUNTIME_DIR=/run/user/1000 \
@@ -63,7 +63,7 @@ limits() {
 	mkdir -p /run/hutch /run/home /run/runtime
 	mount --bind /hutch /run/hutch
 	chown 1001:1001 /run/home /run/runtime
-	# This user has no systemd manager, which could give hutch another cgroup.
+	# User 1001 has no systemd manager, from which hutch could get another cgroup.
 	LIMITS_UID=1001 T=/run/home H=/run/hutch/hutch HOG=/run/hutch/tests/vm/hog /run/hutch/tests/vm/delegated.sh
 	umount /run/hutch
 }
@@ -78,7 +78,7 @@ run() {
 	done
 }
 
-# Each part runs in a process of its own.
+# Each part runs in a bash of its own, which needs this function and variable.
 export -f as_tester
 export tree
 echo "# Linux $(uname -rv)"
@@ -98,6 +98,6 @@ for tier in $QEMU_TIERS; do
 	esac
 done
 echo "vm: end"
-# Pending output is sent before the line's settings change.
+# Changing the settings of the serial line first waits until all output has been sent.
 stty sane <&1
 poweroff --force --force

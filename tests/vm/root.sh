@@ -55,21 +55,21 @@ killed() {
 	until_true nothing_left
 }
 tidied() { below "$GROUP" killed; }
-# hutch leaves a cgroup alone that was delegated to another user.
+# hutch does not use a cgroup that was delegated to another user.
 others_group() {
 	hutch --memory 64m -- true
 	[ $rc = 125 ] && grep -q "is not delegated to you" "$T/err"
 }
 others() { below "$GROUP" others_group; }
 
-# Runs the very command that doctor gives, in a new shell.
+# Runs the very command that `hutch doctor` prints as a remedy, in a new shell.
 told() {
 	"$H" doctor >"$T/doctor"
 	found missing "/sys/fs/cgroup.* is not delegated to user $nobody" || return
 	sed -n '/^missing *cgroup /,/^[a-z]/s/^ *remedy  *as root: //p' "$T/doctor" >"$T/remedy"
 	cat "$T/remedy"
 	(eval "$(cat "$T/remedy")") || return
-	# Delegation takes effect some time after the command has started.
+	# The delegation by this command takes effect a moment after the command has started.
 	until_true finds ok || { cat "$T/doctor" && return 1; }
 	hutch --memory 64m -- /hog heap
 	[ $rc = 137 ] && is status '"oom"' || return

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A unit of the machine with systemd: starts a user's manager, and the tests as
-# a service of that.
+# Runs as a systemd unit of the machine: starts the manager of user tester, and runs the
+# tests as a service of that manager.
 user=tester
 exec 2>&1
 echo

@@ -86,7 +86,8 @@ by_hand() {
 	wait $pid
 	until_true gone && [ $result = 0 ]
 }
-# Only the manager may change a scope that is not delegated.
+# hutch runs in a scope that is not delegated, where only systemd's manager may make
+# cgroups. It asks the manager for a scope of its own.
 not_marked() {
 	systemd-run --user --scope --quiet --unit=plain \
 		"$H" run --memory 64m -- sleep 1000 >/dev/null 2>&1 &
