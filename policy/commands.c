@@ -287,7 +287,7 @@ static void walk_compound(const struct walk *w, const struct bash_node *n,
 {
 	struct input inner = redirected(n->redirects, input);
 
-	/* A command in front may take a part of the text. */
+	/* An earlier command of the list may read a part of the text. */
 	bool is_group = n->kind == BASH_GROUP || n->kind == BASH_SUBSHELL;
 	if (n->redirects && inner.kind == INPUT_TEXT && !(is_group && is_one(n->parts)))
 		inner = (struct input){ INPUT_UNKNOWN, NULL };

@@ -4,6 +4,6 @@
 
 struct err;
 
-/* Reads the number of an open descriptor, the `value` of `flag`.  The
- * descriptor stays the caller's until it is used; the flag checks its kind. */
+/* Reads the number of an open descriptor, the `value` of `flag`.  The function does not
+ * check the descriptor's kind, and does not take it: the caller still owns it. */
 int fd_flag_fd(const char *flag, const char *value, int *ret, struct err *e);

@@ -297,7 +297,7 @@ static bool take_operator(struct parser *p, struct word_out *w, enum quoting quo
 /* Parses behind "${". */
 static bool take_braces(struct parser *p, struct word_out *w, enum quoting quoting)
 {
-	/* Bash ends at the first "}", wherever that stands. */
+	/* Bash ends ${NAME[SUBSCRIPT]} at the first "}", even in quotes. */
 	static const struct brackets subscript = { '[', ']', "{}" };
 
 	take_prefix(p);

@@ -25,5 +25,5 @@ struct consumption {
 	uint64_t pids;   /* number of processes; if a cgroup counts them, of threads */
 };
 
-/* Measures the use of all descendants of `init`, without `init` itself. */
+/* Measures the resources that all descendants of `init` use, without those of `init`. */
 void watchdog_consumption(pid_t init, struct consumption *ret);

@@ -118,8 +118,8 @@ int host_user_become(const struct host_user *user, struct err *e)
 }
 
 /* Variables that stay in the environment of verbs that speak with a running sandbox.
- * HOME and the XDG variables say where hutch's own folders are, if the new user owns the
- * folders that the variables name (store/folders.h). */
+ * HOME and the XDG variables say where hutch's own folders are; they count only if
+ * the user that root becomes owns the folders that they name (store/folders.h). */
 static const char *const kept_by_clients[] = {
 	"XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "HOME",
 	LOG_LEVEL_VARIABLE, FORMAT_VARIABLE, NULL,

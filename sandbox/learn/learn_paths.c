@@ -105,8 +105,8 @@ static bool is_shown(const struct work *w, const char *path)
 	return learn_is_shown(w->ground->plain, w->ground->also, path);
 }
 
-/* Returns whether `folder` is never shown whole, judged by this name alone; a
- * link or a bind mount may give the folder other names. */
+/* Returns whether `folder` is never shown to the sandbox as a whole, judged by this name
+ * alone; a link or a bind mount may give the folder other names. */
 static bool is_closed_as(const struct learn_ground *g, const char *folder)
 {
 	return !folder[1] || has_below(g->homes, folder) || has_below(g->own, folder) ||

@@ -247,7 +247,7 @@ static int wait_for(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* A network namespace that a helper process makes beside the mounts.  The two
+/* A network namespace that a helper process makes while the mounts are made.  The two
  * processes share their descriptors, so the namespace's descriptor gets the number
  * `place` in both. */
 struct beside {

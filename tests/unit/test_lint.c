@@ -285,8 +285,8 @@ static bool has_ended(void *pid)
 	return kill(*(pid_t *)pid, 0) < 0;
 }
 
-/* The test calls the linter's functions itself, as the executor does, and so sets
- * the time. */
+/* The test calls the linter's functions as the executor does, and gives them the
+ * time of its own choice. */
 static void test_a_linter_that_hangs_is_ended_by_time(void **state)
 {
 	AUTO_FREE char *path = text_format("PATH=%s/bin:/usr/bin:/bin", a.home);

@@ -98,8 +98,8 @@ static int set_inheritable(uint64_t caps)
 	return (int)syscall(SYS_capset, &header, data);
 }
 
-/* Changes this process as the launcher does, and changes its capabilities as
- * execve(2) of the executor would. */
+/* Gives this process the user, groups and capabilities that the launcher gives the
+ * executor; execve(2) would change the capabilities in the same way. */
 static int become_executor(const struct row *row)
 {
 	static const gid_t groups[] = { 4242 };
