@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/list.h"
+#include "base/nearest.h"
 #include "base/own.h"
 #include "cli/common/report.h"
 #include "cli/doctor.h"
@@ -30,6 +31,7 @@ static int print_version(char **argv)
 }
 
 static int print_help(char **argv);
+static int unknown_verb(const char *name);
 
 /* Runs a verb that is a program of its own, because it needs a library. 
  * `first` is its argv[0], `verb` the word after it, or NULL. */
@@ -208,6 +210,8 @@ static int print_help(char **argv)
 	char *flag[] = { (char[]){ "--help" }, NULL };
 	const struct verb *verb = argv[0] ? find_verb(argv[0]) : NULL;
 
+	if (argv[0] && !verb)
+		return unknown_verb(argv[0]);
 	if (verb && verb->main != print_help && verb->main != print_version)
 		return verb->main(flag);
 	(void)printf(
@@ -223,11 +227,57 @@ static int print_help(char **argv)
 	return 0;
 }
 
+/* Returns the command of hutch that the word means: one of another tool, or one with a
+ * typing error.  NULL: none is known. */
+static const char *meant(struct nearest *n, const char *name)
+{
+	static const struct {
+		const char *theirs, *ours;
+	} others[] = {
+		{ "images", "image ls" },
+		{ "pull", "image pull" },
+		{ "build", "image build" },
+		{ "rmi", "image rm" },
+		{ "import", "image import" },
+		{ "load", "image import" },
+		{ "save", "image export" },
+		{ "export", "image export" },
+		{ "tag", "image tag" },
+		{ "ls", "ps" },
+		{ "list", "ps" },
+		{ "container", "ps" },
+		{ "top", "stats" },
+		{ "attach", "shell" },
+		{ "restart", "start" },
+		{ "delete", "rm" },
+		{ "remove", "rm" },
+		{ "info", "doctor" },
+		{ "check", "doctor" },
+		{ "bash", "shell" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		if (!strcmp(others[i].theirs, name))
+			return others[i].ours;
+	nearest_init(n, name, strlen(name));
+	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+		if (verbs[i].main)
+			nearest_try(n, verbs[i].name);
+	return nearest_name(n);
+}
+
 static int unknown_verb(const char *name)
 {
+	struct nearest n;
+	const char *ours = meant(&n, name);
 	struct err e;
 
-	(void)err_set(&e, ERR_USAGE, "'%.60s' is not a hutch command", name);
+	if (ours)
+		(void)err_set(&e, ERR_USAGE,
+			      "'%.60s' is not a hutch command; is it hutch %s?", name,
+			      ours);
+	else
+		(void)err_set(&e, ERR_USAGE, "'%.60s' is not a hutch command", name);
 	(void)err_remedy(&e, "hutch help lists them; to run a program: hutch run %.60s",
 			 name);
 	report_error(&e);

@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "base/list.h"
 #include "base/mem.h"
+#include "base/nearest.h"
 #include "base/own.h"
 #include "policy/json/json.h"
 
@@ -479,7 +480,16 @@ static int take_file(struct source *from, struct err *e)
 
 static int unknown_profile(const char *name, struct err *e)
 {
-	(void)err_set(e, ERR_NOT_FOUND, "there is no policy '%.100s'", name);
+	struct nearest n;
+
+	nearest_init(&n, name, strlen(name));
+	for (size_t i = 0; i < ARRAY_LEN(profiles); i++)
+		nearest_try(&n, profiles[i].name);
+	if (nearest_name(&n))
+		(void)err_set(e, ERR_NOT_FOUND, "there is no policy '%.100s'; is it %s?",
+			      name, nearest_name(&n));
+	else
+		(void)err_set(e, ERR_NOT_FOUND, "there is no policy '%.100s'", name);
 	return err_remedy(
 		e,
 		"hutch policy list shows those that hutch has; a file is named with "
@@ -549,15 +559,15 @@ static const struct setting_kind *kind_of(const char *flag, const char *value)
 {
 	for (const struct setting_kind *k = setting_kinds; k->key; k++) {
 		const bool is_pair = value && strchr(value, '=');
-		if (!strcmp(k->flag, flag) && (strcmp(flag, "env") || is_pair ==
-					       (k->type == SETTING_MAP)))
+		if (!strcmp(k->flag, flag) &&
+		    (strcmp(flag, "env") || is_pair == (k->type == SETTING_MAP)))
 			return k;
 	}
 	return NULL;
 }
 
 int policy_file_say(struct policy_file *s, const char *flag, const char *value,
-		 const char *origin, struct err *e)
+		    const char *origin, struct err *e)
 {
 	const struct setting_kind *kind = kind_of(flag, value);
 	struct source from = { .into = s, .name = flag, .folder = origin };
@@ -565,8 +575,8 @@ int policy_file_say(struct policy_file *s, const char *flag, const char *value,
 	if (!kind)
 		return 0;
 	from.origin = keep_origin(s, origin);
-	return add(&from, kind, value ? as_flag_takes_it(&from, kind, value)
-				      : text_copy("true"), e);
+	return add(&from, kind,
+		   value ? as_flag_takes_it(&from, kind, value) : text_copy("true"), e);
 }
 
 void policy_file_forget(struct policy_file *s, const char *flag)

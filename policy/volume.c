@@ -43,6 +43,12 @@ struct mode {
 	bool is_writable, is_cow;
 };
 
+static int unknown_mode(const char *mode, struct err *e)
+{
+	(void)err_set(e, ERR_USAGE, "unknown mode '%.60s'; use ro, rw or cow", mode);
+	return err_remedy(e, "a path inside begins with /, as in SRC:/%.60s", mode);
+}
+
 /* Removes a final ":ro", ":rw" or ":cow" from `word`.  Text after the last ':' that
  * contains a slash is a path and no mode. */
 static int take_mode(char *word, struct mode *m, struct err *e)
@@ -58,8 +64,7 @@ static int take_mode(char *word, struct mode *m, struct err *e)
 	else if (!strcmp(colon, ":cow"))
 		m->is_cow = true;
 	else if (strcmp(colon, ":rw") && !strchr(colon, '/'))
-		return err_set(e, ERR_USAGE, "unknown mode '%.60s'; use ro, rw or cow",
-			       colon + 1);
+		return unknown_mode(colon + 1, e);
 	else if (strcmp(colon, ":rw"))
 		return 0;
 	*colon = '\0';

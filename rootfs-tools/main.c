@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "base/nearest.h"
 #include "base/own.h"
 #include "cli/common/report.h"
 #include "rootfs-tools/verbs.h"
@@ -12,7 +13,7 @@
 static int help_main(char **argv);
 
 static const struct verb {
-	const char *name, *help; /* help NULL: not listed */
+	const char *name, *help;  /* help NULL: not listed */
 	int (*main)(char **argv); /* argv has the words after the verb */
 } verbs[] = {
 	{ "build", "make one as a Dockerfile says", image_build_main },
@@ -52,9 +53,19 @@ static int help_main(char **argv)
 
 static int unknown_verb(const char *name)
 {
+	struct nearest n;
 	struct err e;
 
-	(void)err_set(&e, ERR_USAGE, "'%.60s' is not a verb of hutch image", name);
+	nearest_init(&n, name, strlen(name));
+	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+		nearest_try(&n, verbs[i].name);
+	if (nearest_name(&n))
+		(void)err_set(&e, ERR_USAGE,
+			      "'%.60s' is not a verb of hutch image; is it %s?", name,
+			      nearest_name(&n));
+	else
+		(void)err_set(&e, ERR_USAGE, "'%.60s' is not a verb of hutch image",
+			      name);
 	(void)err_remedy(&e, "hutch image help lists them");
 	report_error(&e);
 	return EXIT_HUTCH;

@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "base/list.h"
+#include "base/nearest.h"
 #include "base/own.h"
 #include "cli/common/report.h"
 
@@ -62,6 +63,16 @@ static void print_help(const struct usage *u)
 
 static int unknown(const struct usage *u, const char *word, struct err *e)
 {
+	struct nearest n;
+
+	if (!strncmp(word, "--", 2)) {
+		nearest_init(&n, word + 2, strcspn(word + 2, "="));
+		for (size_t i = 0; i < u->count; i++)
+			nearest_try(&n, u->flags[i].name);
+		if (nearest_name(&n))
+			return err_set(e, ERR_USAGE, "unknown flag %.60s; is it --%s?",
+				       word, nearest_name(&n));
+	}
 	(void)err_set(e, ERR_USAGE, "unknown flag %.60s", word);
 	return err_remedy(e, "%s", u->synopsis);
 }

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/list.h"
+#include "base/nearest.h"
 #include "base/own.h"
 #include "cli/common/option_table.h"
 #include "policy/policy.h"
@@ -14,7 +15,8 @@
 /* The table own_options lists, for a flag, the only verbs that accept it.  A verb
  * that makes a sandbox accepts every flag that the table does not reserve for others;
  * any other verb accepts only the flags that the table gives to it. */
-#define BOXES	 (VERB_CREATE | VERB_FORK) /* verbs whose sandbox lives on when they
+#define BOXES \
+	(VERB_CREATE | VERB_FORK) /* verbs whose sandbox lives on when they
 					    * return */
 #define MAKERS	 (VERB_RUN | VERB_ACT | BOXES | VERB_WHY)
 #define COMMANDS (VERB_EXEC | VERB_SHELL)
@@ -191,22 +193,51 @@ static const struct option *find_letter(char letter)
 	return NULL;
 }
 
-/* Fills in the error about an unknown flag: it tells flags that other verbs have, or
- * that are planned, from typing errors. */
-static int unknown_name(enum verb verb, const char *word, size_t len, struct err *e)
+/* Returns the flag of the verb that a mistyped or shortened one means, or NULL. */
+static const char *meant(enum verb verb, const char *word, size_t len, struct nearest *n)
 {
-	static const char *const later[] = { "name", "allow" };
-
-	for (size_t i = 0; i < ARRAY_LEN(later); i++)
-		if (strlen(later[i]) == len && !strncmp(later[i], word, len))
-			return err_set(e, ERR_UNSUPPORTED, "--%s is not in this version",
-				       later[i]);
-	for (size_t i = 0; len > 2 && i < option_count; i++)
+	nearest_init(n, word, len);
+	for (size_t i = 0; i < option_count; i++)
+		if (has_option(verb, &option_table[i]))
+			nearest_try(n, option_table[i].name);
+	for (size_t i = 0; len > 2 && !nearest_name(n) && i < option_count; i++)
 		if (has_option(verb, &option_table[i]) &&
 		    !strncmp(option_table[i].name, word, len < 4 ? len : 4))
-			return err_set(e, ERR_USAGE, "unknown flag --%.*s; is it --%s?",
-				       (int)(len < 60 ? len : 60), word,
-				       option_table[i].name);
+			return option_table[i].name;
+	return nearest_name(n);
+}
+
+/* Flags of other tools that hutch does not have. */
+static const struct {
+	const char *name, *why, *remedy;
+} foreign[] = {
+	{ "name", "hutch has no --name: hutch create takes the name as its last word",
+	  "hutch create NAME, then hutch exec NAME CMD" },
+	{ "allow", "--allow is not in this version", NULL },
+	{ "gpus", "hutch gives a sandbox no GPU", NULL },
+	{ "device", "hutch gives a sandbox no devices of the host", NULL },
+	{ "privileged",
+	  "hutch has no --privileged: a sandbox never has rights on the host",
+	  "hutch why says what a sandbox may do, --cap-add gives it a capability" },
+	{ "mount", "hutch has no --mount", "-v SRC:DST[:ro|rw|cow] shows a folder" },
+};
+
+/* Fills in the error about an unknown flag: it tells flags that other tools have from
+ * typing errors. */
+static int unknown_name(enum verb verb, const char *word, size_t len, struct err *e)
+{
+	struct nearest n;
+
+	for (size_t i = 0; i < ARRAY_LEN(foreign); i++) {
+		if (strlen(foreign[i].name) != len || strncmp(foreign[i].name, word, len))
+			continue;
+		(void)err_set(e, ERR_UNSUPPORTED, "%s", foreign[i].why);
+		return foreign[i].remedy ? err_remedy(e, "%s", foreign[i].remedy) : -1;
+	}
+	const char *ours = meant(verb, word, len, &n);
+	if (ours)
+		return err_set(e, ERR_USAGE, "unknown flag --%.*s; is it --%s?",
+			       (int)(len < 60 ? len : 60), word, ours);
 	(void)err_set(e, ERR_USAGE, "unknown flag --%.*s", (int)(len < 60 ? len : 60),
 		      word);
 	return err_remedy(e,

@@ -26,8 +26,10 @@ static void report_line(const struct err *e)
 	AUTO_FREE char *remedy = json_write_quoted(e->remedy[0] ? e->remedy : NULL);
 	AUTO_FREE char *fields = text_format("\"kind\":\"%s\",\"remedy\":%s",
 					     err_kind_name(e->kind), remedy);
-	const struct log_level_entry x = { .level = LOG_LEVEL_ERROR, .component = "hutch",
-				       .message = e->text, .fields = fields };
+	const struct log_level_entry x = { .level = LOG_LEVEL_ERROR,
+					   .component = "hutch",
+					   .message = e->text,
+					   .fields = fields };
 
 	log_level_say(&x);
 }
@@ -233,8 +235,8 @@ static char *find_in_path(const char *name)
 static int explain_path(struct err *e, const char *path)
 {
 	if (!is_program(path))
-		return err_set(e, ERR_NOT_FOUND,
-			       "%.200s: command not found inside", path);
+		return err_set(e, ERR_NOT_FOUND, "%.200s: command not found inside",
+			       path);
 	(void)err_set(e, ERR_NOT_FOUND,
 		      "%.200s: command not found inside; on this host it is there", path);
 	if (path[0] != '/')
@@ -244,15 +246,40 @@ static int explain_path(struct err *e, const char *path)
 	return err_remedy(e, "-v %.200s:%.200s:ro shows it", dir, dir);
 }
 
+/* Returns whether a word in the place of a command looks like the name of an image, as
+ * in `docker run ubuntu true`. */
+static bool is_image(const char *name)
+{
+	static const char *const known[] = {
+		"alpine",     "almalinux", "amazonlinux", "archlinux", "busybox",
+		"centos",     "debian",	   "fedora",	  "golang",    "mysql",
+		"nginx",      "node",	   "postgres",	  "python",    "redis",
+		"rockylinux", "ruby",	   "rust",	  "ubuntu"
+	};
+
+	if (strchr(name, ':'))
+		return true;
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (!strcmp(known[i], name))
+			return true;
+	return false;
+}
+
 static int explain_name(struct err *e, const char *name)
 {
 	AUTO_FREE char *found = find_in_path(name);
 
-	if (!found)
-		return err_set(
-			e, ERR_NOT_FOUND,
-			"%.200s: command not found inside, nor on this host's PATH",
-			name);
+	if (!found) {
+		(void)err_set(e, ERR_NOT_FOUND,
+			      "%.200s: command not found inside, nor on this host's PATH",
+			      name);
+		return is_image(name)
+			       ? err_remedy(e,
+					    "to run in an image: hutch run --image "
+					    "%.100s CMD",
+					    name)
+			       : -1;
+	}
 	(void)err_set(e, ERR_NOT_FOUND,
 		      "%.200s: command not found inside; on this host it is %.300s", name,
 		      found);

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/list.h"
+#include "base/nearest.h"
 #include "base/own.h"
 #include "cli/common/report.h"
 #include "sandbox/launch/result.h"
@@ -37,9 +38,16 @@ static char *names_of(const struct subcommands *p)
 static int unknown(const struct subcommands *p, const char *name)
 {
 	AUTO_FREE char *names = names_of(p);
+	struct nearest n;
 	struct err e;
 
-	if (name)
+	nearest_init(&n, name ? name : "", name ? strlen(name) : 0);
+	for (size_t i = 0; i < p->count; i++)
+		nearest_try(&n, p->list[i].name);
+	if (name && nearest_name(&n))
+		(void)err_set(&e, ERR_USAGE, "'%.60s' is no verb of hutch %s; is it %s?",
+			      name, p->verb, nearest_name(&n));
+	else if (name)
 		(void)err_set(&e, ERR_USAGE, "'%.60s' is no verb of hutch %s", name,
 			      p->verb);
 	else

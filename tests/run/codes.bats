@@ -79,6 +79,8 @@ starts_to_catch() {
 
 @test "127: not found by name" {
 	fails 127 'nonexistent: .*not found inside' nonexistent
+	fails 127 'ubuntu: .*not found inside' ubuntu true
+	[[ $stderr == *'hutch run --image ubuntu CMD'* ]]
 }
 
 @test "127: not found by path" {

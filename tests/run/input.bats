@@ -22,7 +22,14 @@ cases() {
 	cat <<'END'
 --nonsense true | unknown flag --nonsense
 --volumes /a:/b true | unknown flag --volumes; is it --volume\?
---name=x true | --name is not in this version
+--memroy 1g true | unknown flag --memroy; is it --memory\?
+--mem=1g true | unknown flag --mem; is it --memory\?
+--name=x true | hutch has no --name: hutch create takes the name
+--gpus all true | hutch gives a sandbox no GPU
+--privileged true | hutch has no --privileged
+--mount type=bind true | hutch has no --mount
+--policy agnet true | --policy: there is no policy 'agnet'; is it agent\?
+-v w:relative true | -v: unknown mode 'relative'; use ro, rw or cow
 --memory 0 true | --memory takes 6m or more, not '0'
 --cpus=x true | --cpus: expected a number at 'x'
 -x true | unknown flag -x

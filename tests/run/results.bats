@@ -160,6 +160,19 @@ object() {
 	catch "$HUTCH" frobnicate
 	[ "$status" -eq 125 ]
 	one_sentence "'frobnicate' is not a hutch command"
+	catch "$HUTCH" insepct box
+	one_sentence "'insepct' is not a hutch command; is it hutch inspect?"
+	catch "$HUTCH" images
+	one_sentence "'images' is not a hutch command; is it hutch image ls?"
+	catch "$HUTCH" help nosuch
+	[ "$status" -eq 125 ]
+	one_sentence "'nosuch' is not a hutch command"
+	catch "$HUTCH" image pul x
+	one_sentence "'pul' is not a verb of hutch image; is it pull?"
+	catch "$HUTCH" policy lst
+	one_sentence "'lst' is no verb of hutch policy; is it list?"
+	catch "$HUTCH" ps --jsn
+	one_sentence 'unknown flag --jsn; is it --json?'
 	catch "$HUTCH" --version
 	[[ $output =~ ^hutch\ [0-9]+\.[0-9]+ ]]
 	[ "$status" -eq 0 ]

@@ -1,0 +1,57 @@
+#include "base/nearest.h"
+
+#include <string.h>
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Returns the distance of the two words: each row of the table has the distances of a
+ * beginning of `a` to all beginnings of `b`. */
+static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+	size_t rows[3][NEAREST_MAX + 1];
+
+	for (size_t i = 0; i <= a_len; i++) {
+		size_t *row = rows[i % 3], *above = rows[(i + 2) % 3];
+		const size_t *above_that = rows[(i + 1) % 3];
+
+		row[0] = i;
+		for (size_t k = 1; k <= b_len; k++) {
+			if (i == 0) {
+				row[k] = k;
+				continue;
+			}
+			row[k] = least(least(above[k], row[k - 1]) + 1,
+				       above[k - 1] + (a[i - 1] != b[k - 1]));
+			if (i > 1 && k > 1 && a[i - 1] == b[k - 2] &&
+			    a[i - 2] == b[k - 1])
+				row[k] = least(row[k], above_that[k - 2] + 1);
+		}
+	}
+	return rows[a_len % 3][b_len];
+}
+
+void nearest_init(struct nearest *n, const char *word, size_t len)
+{
+	*n = (struct nearest){ .word = word, .len = len, .distance = len / 3 + 1 };
+}
+
+void nearest_try(struct nearest *n, const char *name)
+{
+	const size_t len = strlen(name);
+
+	if (n->len > NEAREST_MAX || len > NEAREST_MAX)
+		return;
+	const size_t far = distance(n->word, n->len, name, len);
+	if (far >= n->distance)
+		return;
+	n->distance = far;
+	memcpy(n->name, name, len + 1);
+}
+
+const char *nearest_name(const struct nearest *n)
+{
+	return n->name[0] ? n->name : NULL;
+}
