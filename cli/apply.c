@@ -239,6 +239,7 @@ int apply_main(char **argv)
 		.flags = flags,
 		.count = ARRAY_LEN(flags),
 		.operands_min = 1,
+		.hint = "hutch changes lists the names",
 		.operands_max = SIZE_MAX,
 	};
 
@@ -284,13 +285,49 @@ static int discard_one(const char *name, struct err *e)
 	return result;
 }
 
+/* Discards the changes, which `name` finds, and prints the name to show.  Returns the
+ * exit code. */
+static int discard(const char *name, const char *shown)
+{
+	struct err e;
+
+	if (discard_one(name, &e) < 0) {
+		report_error(&e);
+		return EXIT_HUTCH;
+	}
+	(void)printf("%s\n", shown);
+	return 0;
+}
+
+/* Discards the changes of all ended sandboxes.  A live one goes on from its changes. */
+static int discard_all(void)
+{
+	struct cow_list kept = { 0 };
+	struct err e;
+	int code = 0;
+
+	if (kept_changes_list(&kept, &e) < 0)
+		return report_end(-1, &e);
+	for (size_t i = 0; i < kept.count; i++)
+		if (!kept.items[i].is_live &&
+		    discard(kept.items[i].id, kept.items[i].name))
+			code = EXIT_HUTCH;
+	cow_list_done(&kept);
+	return code;
+}
+
 int discard_main(char **argv)
 {
-	static const struct usage usage = {
-		.synopsis = "hutch discard NAME...",
+	bool has_all = false;
+	const struct flag flags[] = {
+		{ 'a', "all", NULL, "of all sandboxes that have ended", &has_all, NULL },
+	};
+	const struct usage usage = {
+		.synopsis = "hutch discard [OPTIONS] NAME...",
 		.about =
 			"Throws away what sandboxes have changed in folders shown with :cow.",
-		.operands_min = 1,
+		.flags = flags,
+		.count = ARRAY_LEN(flags),
 		.operands_max = SIZE_MAX,
 	};
 	enum flags_result got = flags_begin(argv, &usage);
@@ -299,12 +336,18 @@ int discard_main(char **argv)
 
 	if (got != FLAGS_READ)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
+	if (has_all == (argv[0] != NULL)) {
+		(void)err_set(&e, ERR_USAGE,
+			      has_all ? "--all takes no name" : "a name is missing");
+		(void)err_remedy(
+			&e, "hutch discard NAME... or hutch discard --all; hutch changes "
+			    "lists the names");
+		return report_end(-1, &e);
+	}
+	if (has_all)
+		return discard_all();
 	for (; *argv; argv++)
-		if (discard_one(*argv, &e) < 0) {
-			report_error(&e);
+		if (discard(*argv, *argv))
 			code = EXIT_HUTCH;
-		} else {
-			(void)printf("%s\n", *argv);
-		}
 	return code;
 }

@@ -144,8 +144,11 @@ static int diff_folder(struct diff *d, size_t number, struct err *e)
 	AUTO_CLOSE int dir = kept_changes_source(f, e);
 	if (dir < 0)
 		return -1;
-	const struct changes_walk g = { .dir = dir, .wanted = wanted, .who = d,
-				  .on_meeting = on_meeting, .on_left_out = on_left_out };
+	const struct changes_walk g = { .dir = dir,
+					.wanted = wanted,
+					.who = d,
+					.on_meeting = on_meeting,
+					.on_left_out = on_left_out };
 	d->target = f->target;
 	return kept_changes_walk(&d->changes, number, &g, e);
 }
@@ -158,8 +161,11 @@ static int diff_root(struct diff *d, struct err *e)
 		return 0;
 	for (size_t i = 0; i < d->of_root.count; i++)
 		list_add(&wanted, d->of_root.items[i] + 1);
-	const struct changes_walk g = { .dir = d->root.below, .wanted = &wanted, .who = d,
-				  .on_meeting = on_meeting, .on_left_out = on_left_out };
+	const struct changes_walk g = { .dir = d->root.below,
+					.wanted = &wanted,
+					.who = d,
+					.on_meeting = on_meeting,
+					.on_left_out = on_left_out };
 	d->target = "/";
 	const struct idmaps *ranges = d->root.has_ranges ? &d->root.ids : NULL;
 	int result = kept_changes_walk_upper(d->root.upper, ranges, &g, e);
@@ -245,6 +251,7 @@ int diff_main(char **argv)
 		.flags = flags,
 		.count = ARRAY_LEN(flags),
 		.operands_min = 1,
+		.hint = "hutch changes lists the names",
 		.operands_max = SIZE_MAX,
 	};
 	enum flags_result got = flags_begin(argv, &usage);

@@ -173,6 +173,7 @@ static const struct verb {
 	{ "rm", "remove the record, logs and files of an ended one", rm_main, true },
 
 	{ "Its changes, in folders shown with :cow and in its root:", NULL, NULL, false },
+	{ "changes", "list what is kept, of all sandboxes", changes_main, true },
 	{ "diff", "list it", diff_main, true },
 	{ "apply", "of a folder: make them on this host", apply_main, true },
 	{ "discard", "of folders: throw them away", discard_main, true },

@@ -40,8 +40,8 @@ struct row {
 	const struct registry_item *item;
 	struct json_view info, record; /* the contents of the sandbox's files; no
 					* value: the file does not exist */
-	const struct sample *used; /* NULL: the supervisor was not asked */
-	bool is_kept;	 /* the sandbox can be started again */
+	const struct sample *used;     /* NULL: the supervisor was not asked */
+	bool is_kept;		       /* the sandbox can be started again */
 	int64_t changes; /* bytes of kept changes; -1: none, or not counted */
 };
 
@@ -161,15 +161,19 @@ static void add_row(struct table *t, const struct row *r, const struct ps_option
 					     : NULL);
 	table_add(t,
 		  used && used->memory >= 0 ? table_bytes((uint64_t)used->memory) : NULL);
-	if (o->has_all)
-		table_add(t, r->changes >= 0 ? table_bytes((uint64_t)r->changes) : NULL);
+	if (!o->has_all)
+		return;
+	table_add(t, r->changes >= 0 ? table_bytes((uint64_t)r->changes) : NULL);
+	table_add(t, json_view_string(json_view_get(r->info, "workspace")));
 }
 
 static void print_table(const struct row *rows, size_t count, const struct ps_options *o)
 {
-	static const char *const heads[] = { "NAME",	"ID",	"IMAGE", "STATE",
-					     "CREATED", "PIDS", "MEMORY", "CHANGES" };
-	struct table t = { .columns = ARRAY_LEN(heads) - !o->has_all };
+	static const char *const heads[] = { "NAME",   "ID",	  "IMAGE",
+					     "STATE",  "CREATED", "PIDS",
+					     "MEMORY", "CHANGES", "FOLDER" };
+	/* The last two are known of ended sandboxes. */
+	struct table t = { .columns = ARRAY_LEN(heads) - (o->has_all ? 0 : 2) };
 	const int64_t now = (int64_t)time(NULL);
 
 	for (size_t i = 0; i < t.columns; i++)
@@ -202,13 +206,9 @@ static bool is_listed(const struct registry_list *list, const char *id)
 static char *info_of(const struct cow *c)
 {
 	AUTO_FREE char *source = json_write_quoted(c->folders[0].source);
-	time_t seconds = (time_t)(c->started_ns / 1000000000);
-	char when[40] = "";
-	struct tm tm;
+	AUTO_FREE char *started = kept_changes_started(c);
 
-	if (gmtime_r(&seconds, &tm))
-		(void)strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm);
-	return text_format("{\"created\":\"%s\",\"workspace\":%s}", when, source);
+	return text_format("{\"created\":\"%s\",\"workspace\":%s}", started, source);
 }
 
 static void add_item(struct registry_list *list, const char *name, const char *id,
@@ -322,9 +322,8 @@ static void find_remains(struct registry_list *list, struct remains *kept)
 {
 	saved_spec_list(&kept->saved_specs);
 	add_saved_specs(list, &kept->saved_specs);
-	if (cow_list(&kept->changes, NULL) < 0)
+	if (kept_changes_list(&kept->changes, NULL) < 0)
 		return; /* on failure no kept changes are listed */
-	kept_changes_settle_all(&kept->changes);
 	add_kept(list, &kept->changes);
 }
 
@@ -341,7 +340,8 @@ int ps_main(char **argv)
 	const struct usage usage = {
 		.synopsis = "hutch ps [OPTIONS]",
 		.about = "Lists the sandboxes that have a name.",
-		.flags = flags, .count = ARRAY_LEN(flags),
+		.flags = flags,
+		.count = ARRAY_LEN(flags),
 	};
 	struct registry_list list;
 	struct remains kept = { 0 };

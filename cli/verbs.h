@@ -8,6 +8,7 @@
 int act_named(char **argv); /* hutch act NAME */
 int apply_main(char **argv);
 int audit_main(char **argv);
+int changes_main(char **argv);
 int connect_main(char **argv);
 int cp_main(char **argv);
 int diff_main(char **argv);

@@ -3,7 +3,7 @@
 # The verbs, their flags and the flags' values stand in one place; tests/run/completion.bats
 # compares them with the help of each verb.
 _hutch_verbs='act run create start exec shell pool cp port connect ps inspect logs events stats wait pause unpause
-	update rename stop kill rm diff apply discard snapshot fork commit policy why audit image doctor version help'
+	update rename stop kill rm changes diff apply discard snapshot fork commit policy why audit image doctor version help'
 _hutch_flags='--policy --image --pull --entrypoint --upper -v --volume --workspace --protect --protect-missing --toolchain --tmpfs --read-only -e --env
 	--env-file --secret --secret-file -w --workdir -u --user --hostname -i --interactive -t --tty --stdio
 	--network -p --publish --isolation --landlock --idmap --cap-add --cap-drop --seccomp -m --memory --cpus --pids-limit
@@ -24,7 +24,7 @@ declare -gA _hutch_small_flags=([connect]='-d --descriptor' [ps]='-a --all --jso
 	[stats]='--json --no-stream' [wait]='' [pause]='' [unpause]='-f --force' [rename]=''
 	[update]='-m --memory --cpus --pids-limit'
 	[start]='-e --env --env-file --secret --secret-file --json' [stop]='-t --time' [kill]='' [rm]='-f --force' [diff]='--json -p --patch'
-	[apply]='-f --force --include-protected --partial --dry-run' [discard]='' [snapshot]='-m --message'
+	[apply]='-f --force --include-protected --partial --dry-run' [discard]='-a --all' [changes]='--json -q --quiet' [snapshot]='-m --message'
 	[commit]='-m --message')
 _hutch_cp_flags='-L --follow-link -q --quiet --max-size --idle-timeout -h --help'
 _hutch_doctor_flags='--json -h --help'
@@ -401,7 +401,7 @@ _hutch_small() # VERB
 	case $1:${COMP_WORDS[COMP_CWORD - 1]} in
 	start:--env-file | start:--secret-file) _hutch_paths file ;;
 	start:-e | start:--env | start:--secret) ;;
-	update:-m | update:--memory | update:--cpus | update:--pids-limit | stop:-t | stop:--time | logs:-n | logs:--tail | snapshot:-m | commit:-m | *:--message | ps:*) ;;
+	update:-m | update:--memory | update:--cpus | update:--pids-limit | stop:-t | stop:--time | logs:-n | logs:--tail | snapshot:-m | commit:-m | *:--message | ps:* | changes:*) ;;
 	commit:*) _hutch_sources ;;
 	rm:* | start:* | inspect:* | wait:* | diff:* | apply:* | discard:*) _hutch_names -a ;;
 	*) _hutch_names ;;

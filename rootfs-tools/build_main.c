@@ -66,13 +66,12 @@ int image_build_main(char **argv)
 		{ 'q', "quiet", NULL, "print the digest alone", &o.is_quiet, NULL },
 	};
 	const struct usage usage = {
-		"hutch image build [OPTIONS] CONTEXT",
-		"Builds an image from a Dockerfile.  Each RUN is in a "
-		"sandbox.",
-		flags,
-		ARRAY_LEN(flags),
-		1,
-		1
+		.synopsis = "hutch image build [OPTIONS] CONTEXT",
+		.about = "Builds an image from a Dockerfile.  Each RUN is in a sandbox.",
+		.flags = flags,
+		.count = ARRAY_LEN(flags),
+		.operands_min = 1,
+		.operands_max = 1,
 	};
 	enum flags_result read = flags_begin(argv, &usage);
 

@@ -30,6 +30,7 @@ static const char *page_of(const char *synopsis)
 	} pages[] = {
 		{ "hutch image ", "hutch-image" },
 		{ "hutch cp ", "hutch-cp" },
+		{ "hutch changes ", "hutch-diff" },
 		{ "hutch diff ", "hutch-diff" },
 		{ "hutch apply ", "hutch-diff" },
 		{ "hutch discard ", "hutch-diff" },
@@ -152,12 +153,14 @@ static int check_count(const struct usage *u, char **operands, size_t count,
 {
 	if (count >= u->operands_min && count <= u->operands_max)
 		return 0;
-	if (count < u->operands_min)
+	bool is_short = count < u->operands_min;
+	if (is_short)
 		(void)err_set(e, ERR_USAGE, "a name is missing");
 	else
 		(void)err_set(e, ERR_USAGE, "too many words: '%.60s'",
 			      operands[u->operands_max]);
-	return err_remedy(e, "%s", u->synopsis);
+	const char *hint = is_short ? u->hint : NULL;
+	return err_remedy(e, "%s%s%s", u->synopsis, hint ? "; " : "", hint ? hint : "");
 }
 
 enum flags_result flags_read(char **argv, const struct usage *u, struct err *e)

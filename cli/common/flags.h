@@ -13,8 +13,8 @@ struct flag {
 	const char *name;
 	const char *argument; /* the name of the flag's value in the help; NULL: the
 			       * flag takes no value */
-	const char *help; /* NULL: the flag is known only to be refused */
-	bool *is_set;	    /* borrowed: set to true by a flag without a value */
+	const char *help;     /* NULL: the flag is known only to be refused */
+	bool *is_set;	      /* borrowed: set to true by a flag without a value */
 	void *value; /* borrowed: gets the value of a flag that takes one: a const char
 		      * *, or, where `argument` ends with "...", a struct list of all
 		      * values */
@@ -25,6 +25,7 @@ struct usage {
 	const struct flag *flags;
 	size_t count;
 	size_t operands_min, operands_max; /* how many operands there must and may be */
+	const char *hint; /* where names for a missing operand are found; may be NULL */
 };
 
 enum flags_result { FLAGS_FAILED = -1, FLAGS_HELP, FLAGS_READ };

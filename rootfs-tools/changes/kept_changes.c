@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "archive/dir_names.h"
@@ -99,8 +100,9 @@ int kept_changes_source(const struct cow_folder *f, struct err *e)
 		return err_sys(e, "open %.300s, where the changes were made", f->source);
 	if (st.st_dev == f->dev && st.st_ino == f->ino)
 		return fd_take(&dir);
-	return err_set(e, ERR_REFUSED, "%.300s, where the changes were made, is another "
-				       "folder now",
+	return err_set(e, ERR_REFUSED,
+		       "%.300s, where the changes were made, is another "
+		       "folder now",
 		       f->source);
 }
 
@@ -239,7 +241,7 @@ static void settle_one(struct cow *c)
 	cow_unlock(c);
 }
 
-void kept_changes_settle_all(struct cow_list *l)
+static void settle_all(struct cow_list *l)
 {
 	size_t kept = 0;
 
@@ -251,4 +253,23 @@ void kept_changes_settle_all(struct cow_list *l)
 			l->items[kept++] = l->items[i];
 	}
 	l->count = kept;
+}
+
+int kept_changes_list(struct cow_list *ret, struct err *e)
+{
+	if (cow_list(ret, e) < 0)
+		return -1;
+	settle_all(ret);
+	return 0;
+}
+
+char *kept_changes_started(const struct cow *c)
+{
+	time_t seconds = (time_t)(c->started_ns / 1000000000);
+	char text[40] = "";
+	struct tm tm;
+
+	if (gmtime_r(&seconds, &tm))
+		(void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	return text_copy(text);
 }

@@ -48,6 +48,9 @@ int kept_changes_settle(struct cow *c, struct err *e);
  * which verbs use them. */
 void kept_changes_end(struct cow *c);
 
-/* Counts the changes of ended sandboxes whose launch was killed or could not
- * count them. */
-void kept_changes_settle_all(struct cow_list *l);
+/* Lists all changes that are kept or in use, the latest first.  Counts those of ended
+ * sandboxes whose launch was killed or could not count them. */
+int kept_changes_list(struct cow_list *ret, struct err *e);
+
+/* Returns the time of the sandbox's start, such as 2026-01-01T12:00:00Z, allocated. */
+char *kept_changes_started(const struct cow *c);

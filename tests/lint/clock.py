@@ -64,6 +64,7 @@ rootfs-tools/build/build.c: build_image
 rootfs-tools/ls.c: print
 rootfs-tools/snapshot.c: make_image
 cli/audit_show.c: audit_show_main
+cli/changes.c: changes_main
 cli/ps.c: print_table
 supervisor/events.c: events_now
 sandbox/root/cow.c: cow_make

@@ -45,7 +45,7 @@ offers_the_flags_of() {
 
 @test "the flags of each verb are completed, and no other" {
 	for verb in create start exec shell cp connect ps inspect logs events stats wait pause unpause update \
-		rename stop kill rm diff apply discard snapshot fork commit why; do
+		rename stop kill rm changes diff apply discard snapshot fork commit why; do
 		offers_the_flags_of "$verb"
 	done
 }

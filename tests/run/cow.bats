@@ -507,6 +507,39 @@ repository() {
 	nothing_is_kept
 }
 
+@test "changes lists all that is kept, with the folder, and discard --all keeps those of a live sandbox" {
+	hutch changes
+	[[ $(wc -l <<<"$output") == 1 ]]
+	work sh -c 'head -c 3000 /dev/zero >zeros; rm a'
+	"$HUTCH" create -v spare:/s:cow -v project:/p:cow box
+	hutch changes
+	[[ ${lines[0]} =~ ^NAME\ +FOLDER\ +STARTED\ +CHANGES\ +SIZE$ ]]
+	[[ ${lines[1]} =~ ^box\ +$T/project\ and\ 1\ more\ .*\ sandbox\ lives\ +-$ ]]
+	[[ ${lines[2]} =~ ^$name\ +$T/project\ .*\ ago\ +2\ +2\.9KiB$ ]]
+	hutch changes -q
+	[[ $output == "box"$'\n'"$name" ]]
+	hutch changes --json
+	[[ $output == '[{"name":"box",'*'"state":"live","started":"'*'Z","changes":null,"bytes":null,"folders":[{"source":"'"$T/project"'","target":"/p"},{"source":"'"$T/spare"'","target":"/s"}]},{"name":"'"$name"'",'*'"state":"ended",'*'"changes":2,"bytes":3000,"folders":[{"source":"'"$T/project"'","target":"/workspace"}]}]' ]]
+	catch "$HUTCH" diff
+	[[ $status == 125 ]]
+	one_sentence 'a name is missing'
+	[[ $stderr == *'hutch changes lists the names'* ]]
+	catch "$HUTCH" discard
+	[[ $status == 125 ]]
+	one_sentence 'a name is missing'
+	catch "$HUTCH" discard --all "$name"
+	[[ $status == 125 ]]
+	hutch discard --all
+	[[ $output == "$name" ]]
+	hutch changes -q
+	[[ $output == box ]]
+	"$HUTCH" rm -f box
+	hutch discard -a
+	hutch changes -q
+	[[ -z $output ]]
+	nothing_is_kept
+}
+
 @test "ps -a lists what is kept with its size, and of a launch that was killed too" {
 	work sh -c 'head -c 3000 /dev/zero >zeros'
 	"$HUTCH" run --workspace project:cow -- sh -c 'echo 12345 >b; echo up; sleep 1000' >out &
@@ -518,7 +551,8 @@ repository() {
 	wait "$pid" || true
 	until_true two_are_kept
 	"$HUTCH" ps -a --json | "$here/cow.py" kept
-	[[ $("$HUTCH" ps -a | awk 'NR > 1 { print $NF }' | sort | xargs) == "2.9KiB 6B" ]]
+	[[ $("$HUTCH" ps -a | awk 'NR > 1 { print $(NF - 1) }' | sort | xargs) == "2.9KiB 6B" ]]
+	[[ $("$HUTCH" ps -a | awk 'NR > 1 { print $NF }' | sort -u) == "$T/project" ]]
 	for name in $("$HUTCH" ps -aq); do "$HUTCH" discard "$name"; done
 	nothing_is_kept
 }

@@ -54,8 +54,12 @@ static void test_words_become_flags_and_operands(void **state)
 			{ 'b', "both", NULL, "", &b, NULL },
 			{ 't', "time", "SECONDS", "", NULL, &value },
 		};
-		const struct usage usage = { "synopsis",       "about", flags,
-					     ARRAY_LEN(flags), 1,	2 };
+		const struct usage usage = { .synopsis = "synopsis",
+					     .about = "about",
+					     .flags = flags,
+					     .count = ARRAY_LEN(flags),
+					     .operands_min = 1,
+					     .operands_max = 2 };
 		char *argv[WORDS_MAX];
 		struct err e = { 0 };
 
