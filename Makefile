@@ -471,19 +471,12 @@ $(B)/headers:
 
 # --- man pages, installation, demo -----------------------------------------
 
-MAN := $(addprefix $(B)/man/man1/,hutch.1 hutch-act.1 hutch-audit.1 hutch-cp.1 hutch-create.1 hutch-diff.1 hutch-doctor.1 hutch-image.1 \
-         hutch-policy.1 hutch-pool.1 hutch-port.1 hutch-run.1 hutch-sandboxes.1 hutch-snapshot.1 hutch-why.1)
-MAN3 := $(B)/man/man3/libhutch.3
 .PHONY: man
-man: $(MAN) $(MAN3)
-$(B)/man/man3/%.3: docs/%.md docs/man.awk
-	@mkdir -p $(@D)
+man: $(B)/man/made
+$(B)/man/made: $(wildcard docs/hutch*.md) docs/libhutch.md docs/man.awk packaging/man.sh
 	$(call say,MAN)
-	$(Q)awk -v name=$* -v section=3 -v version=$(VERSION) -f docs/man.awk $< | go-md2man > $@
-$(B)/man/man1/%.1: docs/%.md docs/man.awk
-	@mkdir -p $(@D)
-	$(call say,MAN)
-	$(Q)awk -v name=$* -v version=$(VERSION) -f docs/man.awk $< | go-md2man > $@
+	$(Q)packaging/man.sh $(B)/man $(VERSION)
+	@touch $@
 
 .PHONY: install
 install: all man
@@ -493,8 +486,8 @@ install: all man
 	  $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/share/man/man3
 	install -m 755 $(B)/hutch $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(filter $(B)/libexec/%,$(PROGRAMS)) $(DESTDIR)$(PREFIX)/libexec/hutch
-	install -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1
-	install -m 644 $(MAN3) $(DESTDIR)$(PREFIX)/share/man/man3
+	install -m 644 $(B)/man/man1/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 $(B)/man/man3/*.3 $(DESTDIR)$(PREFIX)/share/man/man3
 	install -m 644 include/hutch.h $(DESTDIR)$(PREFIX)/include
 	install -m 755 $(LIB).so.0 $(DESTDIR)$(PREFIX)/lib
 	ln -sf libhutch.so.0 $(DESTDIR)$(PREFIX)/lib/libhutch.so
@@ -504,6 +497,15 @@ install: all man
 	install -m 644 completions/hutch.bash \
 	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions/hutch
 	@packaging/apparmor/install.sh '$(APPARMOR)' '$(DESTDIR)' '$(PREFIX)'
+
+# Removes what `make install` has installed with the same PREFIX and DESTDIR.
+.PHONY: uninstall
+uninstall:
+	rm -rf $(DESTDIR)$(PREFIX)/libexec/hutch $(DESTDIR)$(PREFIX)/share/hutch
+	cd $(DESTDIR)$(PREFIX) && rm -f bin/hutch include/hutch.h lib/libhutch.so.0 lib/libhutch.so \
+	  lib/libhutch.a lib/pkgconfig/hutch.pc share/bash-completion/completions/hutch \
+	  share/man/man1/hutch.1 share/man/man1/hutch-*.1 share/man/man3/libhutch.3
+	rm -f $(DESTDIR)/etc/apparmor.d/hutch
 
 .PHONY: demo
 demo: demo-deps

@@ -226,22 +226,21 @@ examples() {
 	diff expected printed
 }
 
-@test "the pages become man pages without a complaint" {
+@test "the pages become man pages without a complaint, one for each verb" {
 	command -v go-md2man >/dev/null || skip "go-md2man is not installed"
 	command -v groff >/dev/null || skip "groff is not installed"
-	for name in hutch hutch-run hutch-doctor hutch-sandboxes hutch-pool hutch-port; do
-		awk -v name=$name -v version=0 -f "$top/docs/man.awk" "$top/docs/$name.md" |
-			go-md2man >$name.1
-		grep -q "^.TH \"*$(tr a-z A-Z <<<$name)" $name.1
-		run groff -man -Tutf8 -ww -z $name.1
-		echo "$output"
-		[ -z "$output" ]
+	"$top/packaging/man.sh" "$T/man" 0
+	for page in "$T"/man/man1/*.1 "$T"/man/man3/*.3; do
+		name=$(basename "$page" ".${page: -1}")
+		[[ $(<"$page") == .so\ * ]] || grep -q "^.TH \"*$(tr a-z A-Z <<<"$name")\"* \"*${page: -1}" "$page"
+		(cd "$T/man" && groff -man -Tutf8 -ww -z -s "$page") >complaint 2>&1
+		cat complaint
+		[[ ! -s complaint ]]
 	done
-	awk -v name=libhutch -v section=3 -v version=0 -f "$top/docs/man.awk" "$top/docs/libhutch.md" |
-		go-md2man >libhutch.3
-	grep -q '^.TH "*LIBHUTCH"* "*3' libhutch.3
-	run groff -man -Tutf8 -ww -z libhutch.3
-	[ -z "$output" ]
+	for verb in $("$HUTCH" help | grep -oE '^  [a-z]+ '); do
+		case $verb in version | help) continue ;; esac
+		[ -s "$T/man/man1/hutch-$verb.1" ]
+	done
 }
 
 @test "links between the documents lead somewhere" {
