@@ -17,6 +17,7 @@
 #include "cli/common/json_view.h"
 #include "cli/common/report.h"
 #include "cli/common/table.h"
+#include "cli/ps_row.h"
 #include "cli/stats_poll.h"
 #include "cli/verbs.h"
 #include "rootfs-tools/changes/kept_changes.h"
@@ -28,22 +29,6 @@
  * memory. ASKED_MS is the time limit for all answers together. */
 #define ASKED_MAX 100
 #define ASKED_MS  200
-
-#define IMAGE_WIDTH 30
-
-struct ps_options {
-	bool has_all, is_json, is_quiet, is_whole;
-};
-
-/* A line of the list: one sandbox. */
-struct row {
-	const struct registry_item *item;
-	struct json_view info, record; /* the contents of the sandbox's files; no
-					* value: the file does not exist */
-	const struct sample *used;     /* NULL: the supervisor was not asked */
-	bool is_kept;		       /* the sandbox can be started again */
-	int64_t changes; /* bytes of kept changes; -1: none, or not counted */
-};
 
 static struct json_view scan(const char *text)
 {
@@ -67,129 +52,6 @@ static void leave_out_waiting(struct registry_list *list)
 		else
 			list->items[kept++] = list->items[i];
 	list->count = kept;
-}
-
-/* --- for programs ---------------------------------------------------------- */
-
-/* Prints a value unchanged; null where there is none. */
-static void print_value(const char *key, struct json_view v)
-{
-	if (v.text)
-		(void)printf(",\"%s\":%.*s", key, (int)v.len, v.text);
-	else
-		(void)printf(",\"%s\":null", key);
-}
-
-static void print_count(const char *key, int64_t count)
-{
-	if (count >= 0)
-		(void)printf(",\"%s\":%lld", key, (long long)count);
-	else
-		(void)printf(",\"%s\":null", key);
-}
-
-static void print_object(const struct row *r)
-{
-	const struct sample unknown = { .memory = -1, .pids = -1 };
-	const struct sample *used = r->used ? r->used : &unknown;
-	AUTO_FREE char *name = json_write_quoted(r->item->name);
-
-	(void)printf("{\"name\":%s,\"id\":\"%s\"", name, r->item->id);
-	print_value("image", json_view_get(r->info, "image"));
-	(void)printf(",\"state\":\"%s\"", registry_status_name(r->item->status));
-	print_value("created", json_view_get(r->info, "created"));
-	if (used->is_known)
-		(void)printf(",\"cpu_s\":%.3f", used->cpu_s);
-	else
-		(void)printf(",\"cpu_s\":null");
-	print_count("memory_bytes", used->memory);
-	print_count("pids", used->pids);
-	print_value("isolation", json_view_get(r->info, "isolation"));
-	print_value("workspace", json_view_get(r->info, "workspace"));
-	print_value("exit", r->record);
-	(void)printf("}");
-}
-
-static void print_json(const struct row *rows, size_t count)
-{
-	(void)printf("[");
-	for (size_t i = 0; i < count; i++) {
-		if (i)
-			(void)printf(",");
-		print_object(&rows[i]);
-	}
-	(void)printf("]\n");
-}
-
-/* --- for people ------------------------------------------------------------ */
-
-static char *image_of(const struct row *r, bool is_whole)
-{
-	char *image = json_view_string(json_view_get(r->info, "image"));
-
-	if (image && !is_whole && strlen(image) > IMAGE_WIDTH)
-		memcpy(image + IMAGE_WIDTH - 3, "...", 4);
-	return image;
-}
-
-static char *state_of(const struct row *r)
-{
-	const char *state = registry_status_name(r->item->status);
-	AUTO_FREE char *reason = json_view_string(json_view_get(r->record, "reason"));
-
-	const char *kept = r->is_kept && r->item->status == REGISTRY_ENDED ? ", kept"
-									   : "";
-
-	if (r->item->is_waiting)
-		return text_format("%s (in a pool)", state);
-	return reason ? text_format("%s (%s)%s", state, reason, kept)
-		      : text_format("%s%s", state, kept);
-}
-
-static void add_row(struct table *t, const struct row *r, const struct ps_options *o,
-		    int64_t now)
-{
-	AUTO_FREE char *created = json_view_string(json_view_get(r->info, "created"));
-	const struct sample *used = r->used;
-
-	table_add(t, text_copy(r->item->name));
-	table_add(t, text_copy(r->item->id));
-	table_add(t, image_of(r, o->is_whole));
-	table_add(t, state_of(r));
-	table_add(t, table_age(created, now));
-	table_add(t, used && used->pids >= 0 ? text_format("%lld", (long long)used->pids)
-					     : NULL);
-	table_add(t,
-		  used && used->memory >= 0 ? table_bytes((uint64_t)used->memory) : NULL);
-	if (!o->has_all)
-		return;
-	table_add(t, r->changes >= 0 ? table_bytes((uint64_t)r->changes) : NULL);
-	table_add(t, json_view_string(json_view_get(r->info, "workspace")));
-}
-
-static void print_table(const struct row *rows, size_t count, const struct ps_options *o)
-{
-	static const char *const heads[] = { "NAME",   "ID",	  "IMAGE",
-					     "STATE",  "CREATED", "PIDS",
-					     "MEMORY", "CHANGES", "FOLDER" };
-	/* The last two are known of ended sandboxes. */
-	struct table t = { .columns = ARRAY_LEN(heads) - (o->has_all ? 0 : 2) };
-	const int64_t now = (int64_t)time(NULL);
-
-	for (size_t i = 0; i < t.columns; i++)
-		table_add(&t, text_copy(heads[i]));
-	for (size_t i = 0; i < count; i++)
-		add_row(&t, &rows[i], o, now);
-	table_print(&t, stdout);
-	table_done(&t);
-}
-
-/* Prints for each sandbox the word that other verbs take: a live one's name, or an
- * ended one's id, since several may have had its name. */
-static void print_names(const struct row *rows, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		(void)puts(rows[i].record.text ? rows[i].item->id : rows[i].item->name);
 }
 
 /* --- what is kept of changes ------------------------------------------------- */
@@ -256,7 +118,7 @@ static bool is_saved_spec(const struct saved_spec_list *kept, const char *id)
 	return is;
 }
 
-static int64_t changes_of(const struct cow_list *kept, const char *id)
+static int64_t changes_kept(const struct cow_list *kept, const char *id)
 {
 	for (size_t i = 0; i < kept->count; i++)
 		if (!strcmp(kept->items[i].id, id) && kept->items[i].has_sum)
@@ -294,28 +156,27 @@ struct remains {
 };
 
 static void print(const struct registry_list *list, const struct remains *kept,
-		  const struct ps_options *o)
+		  const struct ps_options *o, int64_t now)
 {
 	const size_t live = count_live(list);
 	const bool asks = !o->is_quiet && live <= ASKED_MAX;
 	AUTO_FREE struct sample *samples = asks ? ask(list, live) : NULL;
 	AUTO_FREE struct row *rows = mem_zeroed(list->count, sizeof(*rows));
 
-	for (size_t i = 0; i < list->count; i++)
-		rows[i] = (struct row){
+	size_t count = 0;
+	for (size_t i = 0; i < list->count; i++) {
+		const struct row row = {
 			.item = &list->items[i],
 			.info = scan(list->items[i].info),
 			.record = scan(list->items[i].record),
 			.used = asks && i < live ? &samples[i] : NULL,
 			.is_kept = is_saved_spec(&kept->saved_specs, list->items[i].id),
-			.changes = changes_of(&kept->changes, list->items[i].id)
+			.changes = changes_kept(&kept->changes, list->items[i].id)
 		};
-	if (o->is_quiet)
-		print_names(rows, list->count);
-	else if (o->is_json)
-		print_json(rows, list->count);
-	else
-		print_table(rows, list->count, o);
+		if (ps_row_fits(&row, &o->filters))
+			rows[count++] = row;
+	}
+	ps_print(rows, count, o, now);
 }
 
 static void find_remains(struct registry_list *list, struct remains *kept)
@@ -336,6 +197,10 @@ int ps_main(char **argv)
 		{ 0, "json", NULL, "one array on one line", &o.is_json, NULL },
 		{ 'q', "quiet", NULL, "names alone", &o.is_quiet, NULL },
 		{ 0, "no-trunc", NULL, "do not shorten anything", &o.is_whole, NULL },
+		{ 0, "format", "FORMAT",
+		  "a line each, such as '{{.Name}} {{.State}}', or json", NULL,
+		  &o.format },
+		{ 0, "filter", "KEY=VALUE...", "those alone that fit", NULL, &o.filters },
 	};
 	const struct usage usage = {
 		.synopsis = "hutch ps [OPTIONS]",
@@ -350,15 +215,16 @@ int ps_main(char **argv)
 
 	if (got != FLAGS_READ)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
-	if (registry_list(o.has_all, &list, &e) < 0) {
-		report_error(&e);
-		return EXIT_HUTCH;
+	if (ps_check(&o, &e) < 0 || registry_list(o.has_all, &list, &e) < 0) {
+		list_done(&o.filters);
+		return report_end(-1, &e);
 	}
 	if (o.has_all)
 		find_remains(&list, &kept);
 	else
 		leave_out_waiting(&list);
-	print(&list, &kept, &o);
+	print(&list, &kept, &o, (int64_t)time(NULL));
+	list_done(&o.filters);
 	saved_spec_list_done(&kept.saved_specs);
 	cow_list_done(&kept.changes);
 	registry_list_done(&list);

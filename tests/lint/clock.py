@@ -65,7 +65,7 @@ rootfs-tools/ls.c: print
 rootfs-tools/snapshot.c: make_image
 cli/audit_show.c: audit_show_main
 cli/changes.c: changes_main
-cli/ps.c: print_table
+cli/ps.c: ps_main
 supervisor/events.c: events_now
 sandbox/root/cow.c: cow_make
 sandbox/state/saved_spec.c: time_now

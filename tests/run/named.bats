@@ -257,6 +257,25 @@ handed() {
 	[[ $output == $'one\ntwo' ]]
 }
 
+@test "ps takes a format and filters, as docker's does" {
+	make box
+	make other
+	hutch ps --format '{{.Name}}:{{ .State }}\t{{.Image}} {x} {{.Changes}}'
+	[[ $output == $'box:ready\thost {x} -\nother:ready\thost {x} -' ]]
+	hutch ps --format json --filter name=ox
+	[[ $output == '{"name":"box",'*'}' ]]
+	hutch ps --filter name=b --filter state=ready -q
+	[ "$output" = box ]
+	hutch ps --filter name=b --filter name=the --filter status=ended -q
+	[ -z "$output" ]
+	hutch ps --filter name=b --filter name=the -q
+	[ "$output" = $'box\nother' ]
+	catch "$HUTCH" ps --format '{{.Nmae}}'
+	[[ $status == 125 && $stderr == *'no column is called {{.Nmae}}'* ]]
+	catch "$HUTCH" ps --filter size=1
+	[[ $status == 125 && $stderr == *"'size=1' is no filter"* ]]
+}
+
 @test "those that have ended are in ps -a with their reason, and rm takes them away" {
 	make box
 	"$HUTCH" stop box
