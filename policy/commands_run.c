@@ -230,6 +230,9 @@ static size_t skip_own(struct commands *into, const struct runner *r,
 
 	while (i < w->count && !f->split && command_option_next(&r->options, w, &i, &o))
 		note_option(into, r, &o, f);
+	/* For env, a "-" alone is the option -i. */
+	if (i < w->count && !strcmp(r->name, "env") && word_is(w->items[i], "-"))
+		i++;
 	if (i < w->count && r->is_operand && r->is_operand(w->items[i]))
 		i++;
 	while (i < w->count && r->sets && is_assignment(w->items[i]))

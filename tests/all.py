@@ -71,7 +71,7 @@ NIGHTLY = {
     "image_pull": {"ROUNDS": 40}, "image_store": {"ROUNDS": 60}, "keep": {"ROUNDS": 60},
     "killed": {"ROUNDS": 500, "LAUNCHES": 10000}, "learn": {"PATHS": 1000},
     "named": {"ROUNDS": 60}, "pool": {"ROUNDS": 60}, "ports": {"BYTES": 200000001, "VISITS": 600},
-    "processes": {"ORPHANS": 5000}, "rules": {"EVERY": 1}, "snapshot": {"ROUNDS": 12, "FILES": 1500},
+    "processes": {"ORPHANS": 5000}, "snapshot": {"ROUNDS": 12, "FILES": 1500},
     "static": {"ACTIONS": 1200}, "volumes": {"VOLUMES": 1000}, "window": {"FLOOD": 5},
 }
 

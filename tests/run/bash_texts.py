@@ -291,7 +291,7 @@ def printed(text):
 # Texts with these words are not compared, since bash prints them in another form: as "2>&1 |",
 # with `in "$@"`, [[ -n a ]], { ( ) }, COPROC and other blanks; and it prints here-documents in
 # the head of a loop wrongly.
-REPRINTED = ["|&", "for i do", "f() if", "[[ a ]]", "f() (", "coproc ", "'a[",
+REPRINTED = ["|&", "elif ", "for i do", "f() if", "[[ a ]]", "f() (", "coproc ", "'a[",
              "<<E", "<<-", "<< ", "<<\\", "<<'", '<<"']
 
 

@@ -246,10 +246,9 @@ assert by[3]["observation"] == "run"'
 	[[ $status == 125 ]] && one_sentence '--rule \{"decision":"deny"\}: rule: there is no .reason.'
 }
 
-# judged ARG...: sends the commands of golden/judged.jsonl (or every EVERY-th) as actions to hutch
-# act, each with the name of a new file in place of "@"; prints how many of these files were made.
+# judged ARG...: sends the commands of golden/judged.jsonl as actions to hutch act, each with the name of a new file in place of "@"; prints how many of these files were made.
 judged() {
-	rm -rf w/* && python3 "$here/rules.py" judged "$here/golden/judged.jsonl" "${EVERY:-3}" >in
+	rm -rf w/* && python3 "$here/rules.py" judged "$here/golden/judged.jsonl" >in
 	timeout "$PATIENCE" "$HUTCH" act --workspace "$T/w" "$@" <in >out 2>/dev/null
 	find w -name 'm*' | wc -l
 }
@@ -258,7 +257,7 @@ judged() {
 	touch='{"command":"touch **","decision":"deny","reason":"r"}'
 	[[ $(judged --rule "$touch") == 0 ]]
 	local least=$(($(wc -l <in) - 1))
-	((least * ${EVERY:-3} > 250))
+	((least > 250))
 	said "assert len(by) > $least and "'all(o["extras"]["error_id"] == "HUTCH$REFUSED" for o in by.values()), by'
 	# Without the rule bash runs these commands, so the rule has refused real ones.  Builds
 	# with sanitizers skip this, to save time.

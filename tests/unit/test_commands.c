@@ -365,6 +365,7 @@ static void test_options_are_those_that_the_programs_know(void **state)
 		{ "runuser -u x -- rm y", "runuser|-u|x|--|rm|y; rm|y" },
 		{ "su - <<E\nrm x\nE\na | sudo -i", "su|-; rm|x; a; sudo|-i ?" },
 		{ "env $X rm", "env|$X|rm; $X|rm ?" },
+		{ "env - A=b rm x; env -i - rm", "env|-|A=b|rm|x; rm|x; env|-i|-|rm; rm" },
 		{ "sudo \"$X\" rm", "sudo|$X|rm; $X|rm ?" },
 		{ "timeout \"$X\" rm", "timeout|$X|rm; rm" },
 		{ "git -C . -c a=b push x; git -P push",
