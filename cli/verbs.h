@@ -1,4 +1,4 @@
-/* verbs -- the verbs about sandboxes that have a name.
+/* verbs -- the verbs without a header of their own.
  *
  * Each takes the words after the verb, prints its errors itself, and returns
  * hutch's exit code.  The verbs use the control socket (client.h) or read the
