@@ -281,7 +281,7 @@ all: $(PROGRAMS) $(LIBS)
 
 # LINK=host: with the host's C library and dynamic, for sanitizers.
 LINK ?= musl
-HOST_LINK = $(CC) -pie $(LDHARDEN) $(HOST_EXTRA) -o $@ $(filter %.o %.a,$^) $(HOST_LIBS)
+HOST_LINK = $(CC) -pie $(LDHARDEN) $(HOST_EXTRA) $(LINKER) -o $@ $(filter %.o %.a,$^) $(HOST_LIBS)
 LINK_IT   = $(if $(filter host,$(LINK)),$(HOST_LINK),$(MUSL_LINK))
 # musl has a memmove of its own for each processor; that of this one is slow (memmove.c).
 MEMMOVE := $(if $(filter x86_64,$(ARCH)),$(B)/musl/base/memmove.o)
@@ -349,7 +349,7 @@ $(LIB).so.0: $(LIBHUTCH_OBJ) lib/libhutch.map
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) -shared $(LDHARDEN) $(if $(HOST_EXTRA),,-Wl,-z,defs) -Wl,--gc-sections -Wl,-soname,libhutch.so.0 \
-	  -Wl,--version-script=lib/libhutch.map $(HOST_EXTRA) -o $@ $(filter %.o,$^) -pthread
+	  -Wl,--version-script=lib/libhutch.map $(HOST_EXTRA) $(LINKER) -o $@ $(filter %.o,$^) -pthread
 $(LIB).so: $(LIB).so.0
 	$(Q)ln -sf $(<F) $@
 
@@ -431,7 +431,7 @@ clean:
 BUILD_DEPS := gcc libc6-dev musl-tools libarchive-dev libisal-dev libcurl4-openssl-dev libssl-dev \
         libseccomp-dev libcap-dev libsystemd-dev libvterm-dev go-md2man
 DEMO_DEPS  := $(BUILD_DEPS) python3
-TEST_DEPS  := $(DEMO_DEPS) libcmocka-dev clang libclang-rt-14-dev ripgrep pyflakes3 bats bubblewrap \
+TEST_DEPS  := $(DEMO_DEPS) libcmocka-dev clang libclang-rt-14-dev lld ripgrep pyflakes3 bats bubblewrap \
         uidmap git procps util-linux bsdutils groff-base strace user-mode-linux kmod debootstrap \
         btrfs-progs e2fsprogs vim less curl docker-registry skopeo umoci busybox-static \
         fuse-overlayfs attr zstd xz-utils apparmor openssl ca-certificates libcap2-bin patch
@@ -539,7 +539,7 @@ $(foreach t,$(UNIT),$(eval $(call unit_test,$(t))))
 $(UNIT_BIN):
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(CC) $(HOST_EXTRA) -o $@ $(filter %.o %.a,$^) $(UNIT_LIBS)
+	$(Q)$(CC) $(HOST_EXTRA) $(LINKER) -o $@ $(filter %.o %.a,$^) $(UNIT_LIBS)
 
 $(B)/tests/unit/memmove: $(MUSL_PARTS)
 
@@ -592,7 +592,7 @@ LIB_CASES := $(patsubst %.c,$(B)/pic/%.o,$(wildcard tests/lib/*.c))
 $(B)/tests/lib/cases: $(LIB_CASES) $(B)/pic/base/fd_pass.o $(LIB).a
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(CC) $(HOST_EXTRA) -o $@ $^ -pthread
+	$(Q)$(CC) $(HOST_EXTRA) $(LINKER) -o $@ $^ -pthread
 # The same with ThreadSanitizer, which no other sanitizer goes with.
 $(B)/tsan/%.o: %.c
 	@mkdir -p $(@D)
@@ -697,12 +697,13 @@ soak: test-deps
 	tests/all.py --build $(B) soak
 
 # ASan and UBSan, by clang, whose objects serve unit tests, fuzzers and programs alike: the same
-# sources with glibc and dynamic, since a static program cannot be instrumented.
+# sources with glibc and dynamic, since a static program cannot be instrumented.  lld links the
+# 290 programs in half the time of GNU ld.
 CHECKED  := $(B)/asan
 # gcc defines __SANITIZE_ADDRESS__ itself; clang does not.
 SANITIZE := -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all -fno-omit-frame-pointer \
             -D__SANITIZE_ADDRESS__=1
-CHECKED_MAKE = $(MAKE) B=$(CHECKED) CC=clang HOST_EXTRA="$(SANITIZE)" OPTIMIZE="-O1 -g1" FORTIFY= LINK=host
+CHECKED_MAKE = $(MAKE) B=$(CHECKED) CC=clang HOST_EXTRA="$(SANITIZE)" OPTIMIZE="-O1 -g1" FORTIFY= LINK=host LINKER=-fuse-ld=lld
 .PHONY: checked sanitized
 # "+", since make does not see through a variable that this runs make, which shares the jobs.
 checked:
@@ -740,7 +741,7 @@ $(foreach t,$(FUZZ),$(eval $(call fuzzer,$(t))))
 $(FUZZ_BIN):
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(CC) $(HOST_EXTRA) -fsanitize=fuzzer -o $@ $(filter %.o %.a,$^) $(COMPILER_LIBS) $(CAPS_LIBS) \
+	$(Q)$(CC) $(HOST_EXTRA) $(LINKER) -fsanitize=fuzzer -o $@ $(filter %.o %.a,$^) $(COMPILER_LIBS) $(CAPS_LIBS) \
 	  $(VTERM_LIBS) $(IMAGE_LIBS) -pthread
 
 # --- bench -----------------------------------------------------------------

@@ -211,7 +211,7 @@ static int print_help(char **argv)
 	char *flag[] = { (char[]){ "--help" }, NULL };
 	const struct verb *verb = argv[0] ? find_verb(argv[0]) : NULL;
 
-	if (argv[0] && !verb)
+	if (argv[0] && argv[0][0] != '-' && !verb)
 		return unknown_verb(argv[0]);
 	if (verb && verb->main != print_help && verb->main != print_version)
 		return verb->main(flag);

@@ -37,15 +37,16 @@ CORES = len(os.sched_getaffinity(0))
 # texts, or kill programs.
 NOT_SANITIZED = set("apparmor completion demo docs doctor killed pool sdk why".split())
 # Suites that run only as an ordinary user: they test how a client talks to the sandbox,
-# how rules and records read, changes of a file tree, or random kills, which do not depend
-# on the user that made the sandbox.
-NOT_AS_ROOT = set("""act bash_texts broker codes completion control control_hostile cp day demo
-    docs edit errand git grep hostile image_hostile image_pull image_ranges image_store killed
-    learn library log logs policy pool ports processes results rules sdk session session_rows stdio
-    stopped stream terminal why window""".split())
+# how rules and records read, changes of a file tree, names, or random kills, which do not
+# depend on the user that made the sandbox.
+NOT_AS_ROOT = set("""act archive bash_texts broker codes completion control control_hostile cp day
+    demo docs edit env errand floods git grep hostile hosts image_hostile image_pull image_ranges
+    image_store keep killed learn library log logs missing named openhands policy pool ports
+    processes refused results rules sdk session session_rows snapshot static stdio stopped stream
+    terminal why window""".split())
 # Suites of NOT_AS_ROOT of which root runs only the cases whose names contain this text.
 ONLY_AS_ROOT = {"cp": "as root,", "hostile": "a file capability", "image_store": "a full disk is",
-                "pool": "waited for room", "results": "the descriptor of --json"}
+                "missing": "a link that another user", "pool": "waited for room", "results": "the descriptor of --json"}
 # Unit tests that root runs, too.  All others do the same for every user.
 UNITS_AS_ROOT = set("""all_processes apply archive_layer archive_pack archive_unpack caps
     changes channel checks confine copy copy_dest files folders host_user idmap image_copy jail
@@ -245,8 +246,10 @@ def soak(place):
 
 
 def vm(place, *variables):
-    yield Suite("vm", [*place.as_user, "env", *variables, place.top / "tests/vm/run.sh", "--build",
-                       place.build])
+    """Runs the parts of the tier on a machine each, since a machine has one processor."""
+    for part in "limits", "owners", "copy", "fuse":
+        yield Suite(f"vm {part}", [*place.as_user, "env", f"PARTS={part}", *variables,
+                                   place.top / "tests/vm/run.sh", "--build", place.build])
 
 
 def vm_many(place):

@@ -257,6 +257,8 @@ static bool is_image(const char *name)
 		"rockylinux", "ruby",	   "rust",	  "ubuntu"
 	};
 
+	if (name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789._-:@")])
+		return false;
 	if (strchr(name, ':'))
 		return true;
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)

@@ -1,5 +1,4 @@
-/* An agent's host program: makes a sandbox, runs a command and an action in it, and
- * ends it. */
+/* An agent's host program: makes a sandbox, runs a command in it, acts, and ends it. */
 #include <err.h>
 #include <stdio.h>
 #include <stdlib.h>

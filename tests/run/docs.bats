@@ -229,17 +229,17 @@ examples() {
 @test "the pages become man pages without a complaint, one for each verb" {
 	command -v go-md2man >/dev/null || skip "go-md2man is not installed"
 	command -v groff >/dev/null || skip "groff is not installed"
-	"$top/packaging/man.sh" "$T/man" 0
-	for page in "$T"/man/man1/*.1 "$T"/man/man3/*.3; do
+	"$top/packaging/man.sh" "$PWD/man" 0
+	for page in "$PWD"/man/man1/*.1 "$PWD"/man/man3/*.3; do
 		name=$(basename "$page" ".${page: -1}")
 		[[ $(<"$page") == .so\ * ]] || grep -q "^.TH \"*$(tr a-z A-Z <<<"$name")\"* \"*${page: -1}" "$page"
-		(cd "$T/man" && groff -man -Tutf8 -ww -z -s "$page") >complaint 2>&1
+		(cd man && groff -man -Tutf8 -ww -z -s "$page") >complaint 2>&1
 		cat complaint
 		[[ ! -s complaint ]]
 	done
 	for verb in $("$HUTCH" help | grep -oE '^  [a-z]+ '); do
 		case $verb in version | help) continue ;; esac
-		[ -s "$T/man/man1/hutch-$verb.1" ]
+		[ -s "man/man1/hutch-$verb.1" ]
 	done
 }
 

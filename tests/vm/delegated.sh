@@ -1,5 +1,6 @@
 #!/bin/bash
-# The limits in cgroups that this script delegates as a service manager would.
+# delegated.sh [limits] [owners]: the limits in cgroups that this script delegates as a service
+# manager would, and whose cgroups hutch uses; without a word, both.
 # Run by root where cgroup2 is mounted with all its controllers; T, H and HOG
 # are set for tap.sh, and T belongs to the user LIMITS_UID (default 1000).
 user=${LIMITS_UID:-1000} group=/sys/fs/cgroup/delegated
@@ -27,11 +28,19 @@ here=${0%/*}
 whole() {
 	"$@" 2>&1 || echo "not ok - ended with code $?: $*"
 }
+limits() {
+	whole as_user $group "$here/limits.sh"
+}
+owners() {
+	mkdir /sys/fs/cgroup/foreign
+	whole as_user /sys/fs/cgroup/foreign "$here/foreign.sh"
+	whole "$here/own.sh" /sys/fs/cgroup/alone $user
+	delegate /sys/fs/cgroup/sudo
+	whole "$here/root.sh" /sys/fs/cgroup/sudo $user
+}
 delegate $group && delegate /sys/fs/cgroup/alone ||
 	{ echo "not ok - no group can be delegated" && exit 1; }
-whole as_user $group "$here/limits.sh"
-mkdir /sys/fs/cgroup/foreign
-whole as_user /sys/fs/cgroup/foreign "$here/foreign.sh"
-whole "$here/own.sh" /sys/fs/cgroup/alone $user
-delegate /sys/fs/cgroup/sudo
-whole "$here/root.sh" /sys/fs/cgroup/sudo $user
+[ $# -gt 0 ] || set limits owners
+for part; do
+	$part
+done

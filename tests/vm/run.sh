@@ -4,6 +4,7 @@
 #
 #	tests/vm/run.sh [--build DIR]
 #
+# PARTS=copy,fuse,limits,owners are the parts of the tier; without it, all of them run.
 # Prints TAP.  The output of the machine ends with a fixed line; if that is
 # missing, the machine stopped early, which is a failure.
 set -u
@@ -27,7 +28,7 @@ fi
 # The kernel passes unknown words of its command line on to init.
 uml "${VM_SECONDS:-3600}" root=/dev/root rootfstype=hostfs rootflags=/ \
 	init="$top/tests/vm/init.sh" HUTCH_TOP="$top" HUTCH_BUILD="$build" \
-	${HUTCH_ONLY:+HUTCH_ONLY="$HUTCH_ONLY"} ${ROUNDS:+ROUNDS="$ROUNDS"} ${disk:+ubd0="$disk" HUTCH_DISK=yes} >"$out"
+	${HUTCH_ONLY:+HUTCH_ONLY="$HUTCH_ONLY"} ${PARTS:+PARTS="$PARTS"} ${ROUNDS:+ROUNDS="$ROUNDS"} ${disk:+ubd0="$disk" HUTCH_DISK=yes} >"$out"
 sed -n '/^vm: begin$/,/^vm: end$/{/^vm: /d;p}' "$out"
 if ! grep -qx 'vm: end' "$out"; then
 	echo "not ok - the machine did not come to its end"
