@@ -4,7 +4,7 @@
  *
  *	stage		waits for			then
  *	CREATING	`hutch create` to end		FINDING, or GREETING
- *	ASKING		the answer of a pool's keeper	GREETING
+ *	AWAITING_POOL	the answer of a pool's keeper	GREETING
  *	TAKING		`hutch pool take` to end	GREETING
  *	FINDING		`hutch connect` to end		OPEN: `hutch connect` has greeted
  *	GREETING	the answer to hello		OPEN
@@ -36,7 +36,7 @@ struct json_view;
 #define QUEUE_MAX (16u << 20)
 #define HELLO	  1
 
-enum stage { CREATING, TAKING, FINDING, ASKING, GREETING, OPEN, OVER };
+enum stage { CREATING, TAKING, FINDING, AWAITING_POOL, GREETING, OPEN, OVER };
 
 /* A message, and the line from which it borrows its texts. */
 struct packet {

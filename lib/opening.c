@@ -93,7 +93,7 @@ int opening_ask(struct hutch *h, int *pool, struct hutch_error *e)
 {
 	const int asked = pool_take_begin(h, pool, e);
 
-	h->stage = ASKING;
+	h->stage = AWAITING_POOL;
 	if (asked <= 0)
 		return asked < 0 ? -1 : start_taking(h, e);
 	if (make_timer(h, e) < 0)
@@ -205,7 +205,7 @@ static int finish_helper(struct hutch *h, struct hutch_error *e)
 
 static int stuck(const struct hutch *h, struct hutch_error *e)
 {
-	if (h->stage == ASKING) {
+	if (h->stage == AWAITING_POOL) {
 		(void)error_set(e, HUTCH_TIMEOUT,
 			    "the keeper of pool '%s' does not answer: it was stopped, or "
 			    "is stuck",
@@ -239,15 +239,15 @@ bool opening_step(struct hutch *h)
 	bool goes_on = true;
 	int rc = 0;
 
-	if (h->stage == ASKING)
+	if (h->stage == AWAITING_POOL)
 		rc = ask_on(h, &goes_on, &h->why);
-	else if (h->stage < ASKING && is_readable(h->helper.ended))
+	else if (h->stage < AWAITING_POOL && is_readable(h->helper.ended))
 		rc = finish_helper(h, &h->why);
 	else
 		goes_on = false;
 	/* The timer is read only if no bytes have come: bytes that came in time are
 	 * taken even if this code runs late. */
-	if (rc == 0 && h->stage == ASKING && !goes_on && is_late(h))
+	if (rc == 0 && h->stage == AWAITING_POOL && !goes_on && is_late(h))
 		rc = stuck(h, &h->why);
 	if (rc < 0)
 		handle_end(h);

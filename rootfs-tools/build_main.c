@@ -12,7 +12,7 @@
 #include "sandbox/launch/result.h"
 #include "store/digest.h"
 
-static int check(struct build_order *o, struct err *e)
+static int check(struct build_options *o, struct err *e)
 {
 	if (build_check_network(o->network, e) < 0)
 		return -1;
@@ -32,7 +32,7 @@ static int check(struct build_order *o, struct err *e)
 	return 0;
 }
 
-static int build(struct build_order *o)
+static int build(struct build_options *o)
 {
 	struct digest image;
 	char text[DIGEST_TEXT];
@@ -49,7 +49,7 @@ static int build(struct build_order *o)
 
 int image_build_main(char **argv)
 {
-	struct build_order o = { .network = "none" };
+	struct build_options o = { .network = "none" };
 	const struct flag flags[] = {
 		{ 'f', "file", "FILE", "the Dockerfile (default CONTEXT/Dockerfile)",
 		  NULL, &o.file },

@@ -165,7 +165,7 @@ static void tell(const struct wish *w, const struct runtime_tags *t, enum from f
 static int build(const struct wish *w, const char *file, const struct list *tags,
 		 struct err *e)
 {
-	const struct build_order order = { .context = w->runtime.project,
+	const struct build_options options = { .context = w->runtime.project,
 					   .file = "runtime Dockerfile",
 					   .text = file,
 					   .ignored = IGNORED,
@@ -174,7 +174,7 @@ static int build(const struct wish *w, const char *file, const struct list *tags
 					   .is_quiet = w->is_quiet };
 	struct digest image;
 
-	return build_image(&order, &image, e);
+	return build_image(&options, &image, e);
 }
 
 static int make(const struct wish *w, struct err *e)

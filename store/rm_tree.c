@@ -65,7 +65,7 @@ static char *clear_files(int folder, bool *ret_progress)
 }
 
 /* The folders from the start to the current folder. */
-struct way {
+struct folder_stack {
 	struct entry_path {
 		dev_t dev;
 		ino_t ino;
@@ -80,30 +80,30 @@ static bool is_at(int folder, const struct entry_path *p)
 	return fstat(folder, &st) == 0 && st.st_dev == p->dev && st.st_ino == p->ino;
 }
 
-static int go_down(struct way *w, int at, const char *name)
+static int go_down(struct folder_stack *s, int at, const char *name)
 {
 	struct stat st;
 
 	if (fstat(at, &st) < 0)
 		return -1;
-	if (w->count == w->room) {
-		w->room = w->room ? 2 * w->room : 16;
-		w->places = mem_resize(w->places, w->room, sizeof(*w->places));
+	if (s->count == s->room) {
+		s->room = s->room ? 2 * s->room : 16;
+		s->places = mem_resize(s->places, s->room, sizeof(*s->places));
 	}
-	w->places[w->count++] = (struct entry_path){ st.st_dev, st.st_ino };
+	s->places[s->count++] = (struct entry_path){ st.st_dev, st.st_ino };
 	return rm_tree_open(at, name);
 }
 
 /* If the current folder was moved meanwhile, ".." is not the folder that the walk
  * came from, and removing there would delete files outside of the tree. */
-static int go_up(struct way *w, int at)
+static int go_up(struct folder_stack *s, int at)
 {
 	AUTO_CLOSE int up = -1;
 
-	if (w->count > 0) /* opened here, not by rm_tree_open(), which may change the
+	if (s->count > 0) /* opened here, not by rm_tree_open(), which may change the
 			   * folder's mode */
 		up = openat(at, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (up < 0 || !is_at(up, &w->places[--w->count]))
+	if (up < 0 || !is_at(up, &s->places[--s->count]))
 		return -1;
 	return fd_take(&up);
 }
@@ -115,7 +115,7 @@ static int go_up(struct way *w, int at)
 static void empty_tree(int top)
 {
 	AUTO_CLOSE int at = fcntl(top, F_DUPFD_CLOEXEC, 0);
-	struct way way = { 0 };
+	struct folder_stack stack = { 0 };
 	bool came_up = false;
 
 	while (at >= 0) {
@@ -124,11 +124,11 @@ static void empty_tree(int top)
 		if (full && came_up && !progress)
 			break;
 		came_up = !full;
-		int next = full ? go_down(&way, at, full) : go_up(&way, at);
+		int next = full ? go_down(&stack, at, full) : go_up(&stack, at);
 		own_close(&at);
 		at = next;
 	}
-	free(way.places);
+	free(stack.places);
 }
 
 void rm_tree_remove(int base, const char *name)

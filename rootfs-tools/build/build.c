@@ -20,7 +20,7 @@
 
 static void note(const struct builder *b, const char *text)
 {
-	if (!b->order->is_quiet)
+	if (!b->options->is_quiet)
 		(void)fprintf(stderr, "hutch: %s: %s\n", b->file.name, text);
 }
 
@@ -89,7 +89,7 @@ static int parse(struct builder *b, const char *path, const char *text, size_t l
 
 static int read_file(struct builder *b, struct err *e)
 {
-	const struct build_order *o = b->order;
+	const struct build_options *o = b->options;
 	AUTO_FREE char *text = NULL;
 	AUTO_FREE char *path = o->file ? text_copy(o->file) :
 					 text_format("%s/Dockerfile", o->context);
@@ -108,7 +108,7 @@ static int read_file(struct builder *b, struct err *e)
 	return parse(b, path, text, len, e) < 0 ? -1 : read_ignore(b, path, e);
 }
 
-static int check_tags(const struct build_order *o, struct err *e)
+static int check_tags(const struct build_options *o, struct err *e)
 {
 	struct reference r;
 
@@ -125,10 +125,10 @@ static int check_tags(const struct build_order *o, struct err *e)
 
 static void tell_unused(const struct builder *b)
 {
-	for (size_t i = 0; i < b->order->args.count; i++) {
+	for (size_t i = 0; i < b->options->args.count; i++) {
 		AUTO_FREE char *name =
-			text_format("%.*s", (int)strcspn(b->order->args.items[i], "="),
-				    b->order->args.items[i]);
+			text_format("%.*s", (int)strcspn(b->options->args.items[i], "="),
+				    b->options->args.items[i]);
 		AUTO_FREE char *text = text_format("no ARG takes --build-arg %s", name);
 		if (!list_has(&b->used, name) && !strcasestr(name, "_proxy"))
 			note(b, text);
@@ -143,8 +143,8 @@ static int name_it(struct builder *b, struct digest *ret, struct err *e)
 
 	if (images_make(&b->store, config, &c->layers, &c->diff_ids, NULL, ret, e) < 0)
 		return -1;
-	for (size_t i = 0; i < b->order->tags.count; i++)
-		if (reference_parse(b->order->tags.items[i], &r, e) < 0 ||
+	for (size_t i = 0; i < b->options->tags.count; i++)
+		if (reference_parse(b->options->tags.items[i], &r, e) < 0 ||
 		    refs_put(&b->store, &r, ret, e) < 0)
 			return -1;
 	return 0;
@@ -152,7 +152,7 @@ static int name_it(struct builder *b, struct digest *ret, struct err *e)
 
 static int build(struct builder *b, int64_t now, struct digest *ret, struct err *e)
 {
-	if (check_tags(b->order, e) < 0 || read_time(b, now, e) < 0 ||
+	if (check_tags(b->options, e) < 0 || read_time(b, now, e) < 0 ||
 	    read_file(b, e) < 0 || stages_plan(b, e) < 0 ||
 	    store_open(&b->store, true, e) < 0)
 		return -1;
@@ -174,9 +174,9 @@ int build_check_network(const char *network, struct err *e)
 		       network);
 }
 
-int build_image(const struct build_order *order, struct digest *ret, struct err *e)
+int build_image(const struct build_options *options, struct digest *ret, struct err *e)
 {
-	struct builder b = { .order = order, .lock = -1, .context = -1 };
+	struct builder b = { .options = options, .lock = -1, .context = -1 };
 
 	store_init(&b.store);
 	int rc = build(&b, (int64_t)time(NULL), ret, e);

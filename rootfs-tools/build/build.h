@@ -11,7 +11,7 @@
 
 struct err;
 
-struct build_order {
+struct build_options {
 	const char *context; /* a folder: the files that COPY may copy */
 	const char *file;    /* path of the Dockerfile; NULL: the context's Dockerfile */
 	const char *text; /* text of a Dockerfile, used instead of reading `file`, which
@@ -28,4 +28,4 @@ struct build_order {
 int build_check_network(const char *network, struct err *e);
 
 /* Builds an image; *ret is the manifest's digest.  Progress is printed on stderr. */
-int build_image(const struct build_order *order, struct digest *ret, struct err *e);
+int build_image(const struct build_options *options, struct digest *ret, struct err *e);

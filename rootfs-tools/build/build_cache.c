@@ -69,7 +69,7 @@ int cache_find(struct making *m, const struct digest *key, const char *told,
 
 	(void)e;
 	cache_name("cache", key, &name);
-	if (m->b->order->ignores_cache ||
+	if (m->b->options->ignores_cache ||
 	    refs_get(&m->b->store, &name, &image, &none) < 0)
 		return 0;
 	/* A cached image that cannot be read is ignored: its layer is built again. */

@@ -38,7 +38,7 @@ struct stage {
 };
 
 struct builder {
-	const struct build_order *order;
+	const struct build_options *options;
 	struct store store;
 	int lock; /* owned: a shared lock of the store */
 	struct dockerfile file;

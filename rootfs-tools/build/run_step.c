@@ -106,7 +106,7 @@ static bool is_proxy(const char *pair)
 static void take_environment(struct run *r, struct list *ret)
 {
 	const struct making *m = r->m;
-	const struct list *given = &m->b->order->args;
+	const struct list *given = &m->b->options->args;
 
 	for (size_t i = 0; i < given->count; i++)
 		if (is_proxy(given->items[i]))
@@ -193,10 +193,11 @@ static int make_words(struct run *r, struct err *e)
 
 	if (find_hutch(&hutch, e) < 0 || make_image(r, image, e) < 0)
 		return -1;
-	const char *const first[] = {
-		hutch,	 "run",	    "--image",	  image,       "--pull",
-		"never", "--upper", r->run_dir.path, "--network", r->m->b->order->network
-	};
+	const char *const first[] = { hutch,	   "run",
+				      "--image",   image,
+				      "--pull",	   "never",
+				      "--upper",   r->run_dir.path,
+				      "--network", r->m->b->options->network };
 	for (size_t i = 0; i < ARRAY_LEN(first); i++)
 		list_add(&r->words, first[i]);
 	take_environment(r, &env);
@@ -250,7 +251,7 @@ static void keep_tail(int from, struct list *to)
 
 static int failed(const struct run *r, int status, struct err *e)
 {
-	bool has_network = strcmp(r->m->b->order->network, "none") != 0;
+	bool has_network = strcmp(r->m->b->options->network, "none") != 0;
 
 	if (WIFSIGNALED(status))
 		return err_set(e, ERR_SYSTEM, "the command was ended by signal %d",
@@ -266,7 +267,7 @@ static int failed(const struct run *r, int status, struct err *e)
 
 static int run_hutch(const struct run *r, struct err *e)
 {
-	bool is_quiet = r->m->b->order->is_quiet;
+	bool is_quiet = r->m->b->options->is_quiet;
 	struct list tail = { 0 };
 	int ends[2] = { -1, 2 };
 	pid_t parent = getpid();

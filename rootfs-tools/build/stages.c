@@ -43,7 +43,7 @@ struct expand making_scope(const struct making *m)
 /* Returns the value of the --build-arg NAME, and records that the build has used it. */
 static const char *given(struct builder *b, const char *name)
 {
-	const char *value = list_get_env(&b->order->args, name);
+	const char *value = list_get_env(&b->options->args, name);
 
 	if (value)
 		list_add_once(&b->used, name);
@@ -204,7 +204,7 @@ static void need(struct builder *b, size_t number)
 
 static int find_target(struct builder *b, struct err *e)
 {
-	const char *target = b->order->target;
+	const char *target = b->options->target;
 	int found = target ? stages_find(b, target, b->stage_count) :
 			     (int)b->stage_count - 1;
 

@@ -24,7 +24,7 @@ void steps_show(const struct making *m, const char *text, bool is_cached)
 			       number  ? text_format("stage-%zu ", number) :
 					 text_copy("");
 
-	if (!m->b->order->is_quiet)
+	if (!m->b->options->is_quiet)
 		(void)fprintf(stderr, "[%s%u/%u]%s %s\n",
 			      m->b->stage_count > 1 ? name : "", m->step, s->steps,
 			      is_cached ? " CACHED" : "", line);
@@ -337,7 +337,7 @@ static int read_base(struct making *m, struct err *e)
 	if (!strcmp(m->stage->image, "scratch"))
 		return 0;
 	if (reference_parse(m->stage->image, &r, e) < 0 ||
-	    base_image_find(&b->store, &r, b->order->pulls, &image, e) < 0 ||
+	    base_image_find(&b->store, &r, b->options->pulls, &image, e) < 0 ||
 	    image_config_read(&b->store, &image, &m->config, e) < 0)
 		return -1;
 	if (m->config.has_triggers)

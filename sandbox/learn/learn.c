@@ -392,15 +392,15 @@ int learn_finish(struct learn *l, const struct denials *refused,
 	struct list homes = { 0 }, secrets = { 0 };
 	AUTO_FREE char *listed = volumes_home(geteuid());
 	struct protect *later = learn_later_names();
-	const struct learn_ground ground = { &l->plain, &l->also,  &homes, &l->own,
-					     &secrets,	&l->autos, later };
+	const struct learn_facts facts = { &l->plain, &l->also,	 &homes, &l->own,
+					   &secrets,  &l->autos, later };
 	struct wishes w;
 
 	/* $HOME may belong to another user than the one that the sandbox runs as, so
 	 * the home that /etc/passwd lists is added too. */
 	add_home(getenv("HOME"), &homes, &secrets);
 	add_home(listed, &homes, &secrets);
-	learn_paths(&ground, &l->trace.seen, &w);
+	learn_paths(&facts, &l->trace.seen, &w);
 	int written = check_and_write(l, &w, e);
 	if (written == 0)
 		learn_tell(l, &w, refused, result);

@@ -26,7 +26,7 @@
 #include "sandbox/plan/plan.h"
 
 struct err;
-struct learn_ground;
+struct learn_facts;
 struct denials;
 struct result;
 struct wishes;

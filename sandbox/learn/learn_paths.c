@@ -18,7 +18,7 @@
 #include "sandbox/plan/plan.h"
 
 struct work {
-	const struct learn_ground *ground;
+	const struct learn_facts *facts;
 	struct wishes *to;
 };
 
@@ -102,12 +102,12 @@ bool learn_is_shown(const struct plan *plain, const struct list *also, const cha
 
 static bool is_shown(const struct work *w, const char *path)
 {
-	return learn_is_shown(w->ground->plain, w->ground->also, path);
+	return learn_is_shown(w->facts->plain, w->facts->also, path);
 }
 
 /* Returns whether `folder` is never shown to the sandbox as a whole, judged by this name
  * alone; a link or a bind mount may give the folder other names. */
-static bool is_closed_as(const struct learn_ground *g, const char *folder)
+static bool is_closed_as(const struct learn_facts *g, const char *folder)
 {
 	return !folder[1] || has_below(g->homes, folder) || has_below(g->own, folder) ||
 	       has_below(g->secrets, folder) || is_in(g->secrets, folder);
@@ -117,8 +117,9 @@ static bool may_be_whole(const struct work *w, const char *folder)
 {
 	AUTO_FREE char *real = realpath(folder, NULL);
 
-	return !is_closed_as(w->ground, folder) && (!real || !is_closed_as(w->ground, real)) &&
-	       !learn_is_above(w->ground->plain, folder);
+	return !is_closed_as(w->facts, folder) &&
+	       (!real || !is_closed_as(w->facts, real)) &&
+	       !learn_is_above(w->facts->plain, folder);
 }
 
 /* Returns whether the path, or the real path that it leads to, is in a folder of the
@@ -158,7 +159,7 @@ static void wish(struct work *w, const char *path, enum wish_mode mode, bool is_
 {
 	struct wishes *to = w->to;
 
-	if (is_really_in(w->ground->own, path))
+	if (is_really_in(w->facts->own, path))
 		return leave(w, LEFT_OWN, path);
 	if (policy_own_place(path))
 		return leave(w, LEFT_KERNEL, policy_own_place(path));
@@ -195,7 +196,7 @@ static void wish_folder_of(struct work *w, const char *path)
 
 static void take_folder(struct work *w, const char *path, unsigned use)
 {
-	if (learn_is_above(w->ground->plain, path))
+	if (learn_is_above(w->facts->plain, path))
 		return; /* the plan has paths below that folder, so the sandbox has the
 			 * folder anyway, with files of its own */
 	if (use & TRACE_SET_WRITE && access(path, W_OK) == 0)
@@ -253,7 +254,7 @@ static void take_interpreters(struct work *w, const char *path)
 	char clean[TRACE_SET_PATH_MAX];
 
 	for (int i = 0; i < SCRIPTS_DEEP; i++) {
-		char *next = is_in(w->ground->autos, at) ? NULL : interpreter_of(at);
+		char *next = is_in(w->facts->autos, at) ? NULL : interpreter_of(at);
 		if (!next)
 			return;
 		free(at);
@@ -269,7 +270,7 @@ static void take_path(struct work *w, const char *path, unsigned use)
 
 	if (is_shown(w, path))
 		return;
-	if (is_in(w->ground->autos, path))
+	if (is_in(w->facts->autos, path))
 		return leave(w, LEFT_AUTO, path);
 	const bool has_name = lstat(path, &st) == 0;
 	if (use & TRACE_SET_PLACE || (use & TRACE_SET_REMOVE && has_name) ||
@@ -478,19 +479,21 @@ static void cut(struct work *w)
 	forget_dropped(to);
 	for (size_t i = 0; i < to->count; i++) {
 		const struct wish *one = &to->items[i];
-		if (is_really_in(w->ground->secrets, one->path))
+		if (is_really_in(w->facts->secrets, one->path))
 			list_add(&to->secrets, one->path);
-		AUTO_FREE char *later = one->mode != WISH_WRITE ? NULL
-				: learn_later(w->ground->later, one->path, one->is_folder);
+		AUTO_FREE char *later =
+			one->mode != WISH_WRITE
+				? NULL
+				: learn_later(w->facts->later, one->path, one->is_folder);
 		if (later)
 			list_add(&to->later, later);
 	}
 }
 
-void learn_paths(const struct learn_ground *ground, const struct trace_set *seen,
+void learn_paths(const struct learn_facts *facts, const struct trace_set *seen,
 		 struct wishes *ret)
 {
-	struct work w = { ground, ret };
+	struct work w = { facts, ret };
 
 	*ret = (struct wishes){ 0 };
 	for (size_t i = 0; i < seen->count; i++)

@@ -66,7 +66,7 @@ struct wishes {
 };
 
 /* The facts that decide what is shown.  All members are borrowed. */
-struct learn_ground {
+struct learn_facts {
 	const struct plan *plain;   /* the plan of the sandbox, from the flags alone */
 	const struct list *also;    /* shown host folders that lie in one of the plan's
 				     * scratch folders, such as a home in /tmp */
@@ -82,7 +82,7 @@ struct learn_ground {
 
 void wishes_done(struct wishes *w);
 
-void learn_paths(const struct learn_ground *ground, const struct trace_set *seen,
+void learn_paths(const struct learn_facts *facts, const struct trace_set *seen,
 		 struct wishes *ret);
 
 /* Adds the well-known names of secrets below a home. */

@@ -116,11 +116,11 @@ static bool is_held_well(int fd)
 
 static void check(const struct scene *x, const struct hutch *h)
 {
-	claim(h->stage >= ASKING); /* no program was started */
+	claim(h->stage >= AWAITING_POOL); /* no program was started */
 	claim(registry_is_name(h->name));
 	claim(is_held_well(h->socket) && is_held_well(h->handed));
-	claim(h->stage == ASKING || h->handed < 0);
-	claim(h->stage != ASKING || h->in.room == SAID_MAX);
+	claim(h->stage == AWAITING_POOL || h->handed < 0);
+	claim(h->stage != AWAITING_POOL || h->in.room == SAID_MAX);
 	claim(h->stage != OPEN || x->has_said);
 	if (h->stage == OVER)
 		check_words(&h->why);

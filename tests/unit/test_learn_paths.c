@@ -85,11 +85,11 @@ static void use(struct world *w, const char *name, unsigned how)
  * where a folder's name ends in '/'. */
 static void expect(struct world *w, const char *all)
 {
-	const struct learn_ground ground = { &w->plain, &w->also, &w->homes, &w->own,
-					     &w->secrets, &w->autos, w->later };
+	const struct learn_facts facts = { &w->plain,	&w->also,  &w->homes, &w->own,
+					   &w->secrets, &w->autos, w->later };
 	struct list said = { 0 };
 
-	learn_paths(&ground, &w->seen, &w->got);
+	learn_paths(&facts, &w->seen, &w->got);
 	for (size_t i = 0; i < w->got.count; i++) {
 		const struct wish *one = &w->got.items[i];
 		const bool is_in = !strncmp(one->path, w->top, strlen(w->top));
@@ -390,9 +390,9 @@ static void test_there_is_a_bound_on_mounts(void **state)
 		make(&w, name);
 		use(&w, name, TRACE_SET_READ);
 	}
-	const struct learn_ground ground = { &w.plain, &w.also,	   &w.homes,
-					     &w.own,   &w.secrets, &w.autos, w.later };
-	learn_paths(&ground, &w.seen, &w.got);
+	const struct learn_facts facts = { &w.plain,   &w.also,	 &w.homes, &w.own,
+					   &w.secrets, &w.autos, w.later };
+	learn_paths(&facts, &w.seen, &w.got);
 	assert_int_equal(w.got.count, LEARN_MOUNTS);
 	assert_int_equal(w.got.left[LEFT_MANY].count, 3);
 	end(&w);
@@ -423,10 +423,11 @@ static void test_a_file_that_runs_later_is_told_where_it_is_writable(void **stat
 		assert_int_equal(mkdir(top, 0755), 0);
 		make(&w, rows[i].made);
 		use(&w, rows[i].used, rows[i].how);
-		const struct learn_ground ground = { &w.plain, &w.also,	   &w.homes, &w.own,
-						     &w.secrets, &w.autos, w.later };
-		learn_paths(&ground, &w.seen, &w.got);
-		AUTO_FREE char *told = text_format("%s/%s", top, rows[i].told ? rows[i].told : "");
+		const struct learn_facts facts = { &w.plain,   &w.also,	 &w.homes, &w.own,
+						   &w.secrets, &w.autos, w.later };
+		learn_paths(&facts, &w.seen, &w.got);
+		AUTO_FREE char *told =
+			text_format("%s/%s", top, rows[i].told ? rows[i].told : "");
 		assert_int_equal(w.got.later.count, rows[i].told != NULL);
 		if (rows[i].told)
 			assert_string_equal(w.got.later.items[0], told);
