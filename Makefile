@@ -505,7 +505,7 @@ uninstall:
 	cd $(DESTDIR)$(PREFIX) && rm -f bin/hutch include/hutch.h lib/libhutch.so.0 lib/libhutch.so \
 	  lib/libhutch.a lib/pkgconfig/hutch.pc share/bash-completion/completions/hutch \
 	  share/man/man1/hutch.1 share/man/man1/hutch-*.1 share/man/man3/libhutch.3
-	rm -f $(DESTDIR)/etc/apparmor.d/hutch
+	@packaging/apparmor/install.sh remove '$(DESTDIR)' '$(PREFIX)'
 
 .PHONY: demo
 demo: demo-deps

@@ -1,8 +1,9 @@
 #!/bin/sh
-# Installs hutch's AppArmor profile, for `make install`.
+# Installs hutch's AppArmor profile, for `make install`, or removes it, for `make uninstall`.
 #
-#	install.sh auto|yes|no DESTDIR PREFIX
+#	install.sh auto|yes|no|remove DESTDIR PREFIX
 #
+# remove: removes a profile of this PREFIX; one of another PREFIX stays.
 # auto: installs if this host has AppArmor 4, which the script recognises by a file of that
 # version.  An older version has no rule about user namespaces, and would refuse the profile at
 # each boot.  The profile is not loaded, since the installation may be for another machine; the
@@ -13,6 +14,11 @@ folder=$destdir/etc/apparmor.d
 
 case $when in
 no) exit 0 ;;
+remove)
+	[ -n "$destdir" ] || prefix=$(realpath -m -- "$prefix")
+	! grep -qsF "profile hutch $prefix/{bin/" "$folder/hutch" || rm -f "$folder/hutch"
+	exit
+	;;
 yes) ;;
 auto) [ -e "$folder/abi/4.0" ] || exit 0 ;;
 *)

@@ -36,6 +36,17 @@ parses() {
 	[ "$(ls host/etc/apparmor.d)" = $'abi\nhutch' ]
 }
 
+@test "make uninstall removes the profile of its prefix, and leaves that of another one" {
+	knows 4.0
+	profile_for remove host /opt/a
+	[[ $status == 0 && -z $output$stderr ]]
+	profile_for auto host /opt/a
+	profile_for remove host /opt
+	[[ $status == 0 && -f host/etc/apparmor.d/hutch ]]
+	profile_for remove host /opt/a
+	[[ $status == 0 && -z $output$stderr && ! -e host/etc/apparmor.d/hutch ]]
+}
+
 @test "an older AppArmor, which would refuse it at each boot, gets none unless it is asked for" {
 	mkdir none
 	profile_for auto none /usr
