@@ -1,6 +1,10 @@
 #include "base/nearest.h"
 
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "base/err.h"
 
 static size_t least(size_t a, size_t b)
 {
@@ -38,6 +42,12 @@ void nearest_init(struct nearest *n, const char *word, size_t len)
 	*n = (struct nearest){ .word = word, .len = len, .distance = len / 3 + 1 };
 }
 
+/* Returns whether the name begins as the word does, as --mem and --memory. */
+static bool is_shortened(const struct nearest *n, const char *name)
+{
+	return n->len > 2 && !strncmp(n->word, name, n->len < 4 ? n->len : 4);
+}
+
 void nearest_try(struct nearest *n, const char *name)
 {
 	const size_t len = strlen(name);
@@ -45,13 +55,23 @@ void nearest_try(struct nearest *n, const char *name)
 	if (n->len > NEAREST_MAX || len > NEAREST_MAX)
 		return;
 	const size_t far = distance(n->word, n->len, name, len);
-	if (far >= n->distance)
+	if (far >= n->distance && (n->name[0] || !is_shortened(n, name)))
 		return;
-	n->distance = far;
+	n->distance = least(far, n->distance);
 	memcpy(n->name, name, len + 1);
 }
 
 const char *nearest_name(const struct nearest *n)
 {
 	return n->name[0] ? n->name : NULL;
+}
+
+int nearest_suggest(const struct nearest *n, const char *before, struct err *e)
+{
+	const size_t len = strlen(e->text);
+
+	if (n->name[0])
+		(void)snprintf(e->text + len, sizeof(e->text) - len, "; is it %s%s?",
+			       before, n->name); /* snprintf(3) cuts a longer text */
+	return -1;
 }

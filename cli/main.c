@@ -273,12 +273,8 @@ static int unknown_verb(const char *name)
 	const char *ours = meant(&n, name);
 	struct err e;
 
-	if (ours)
-		(void)err_set(&e, ERR_USAGE,
-			      "'%.60s' is not a hutch command; is it hutch %s?", name,
-			      ours);
-	else
-		(void)err_set(&e, ERR_USAGE, "'%.60s' is not a hutch command", name);
+	(void)err_set(&e, ERR_USAGE, "'%.60s' is not a hutch command%s%s%s", name,
+		      ours ? "; is it hutch " : "", ours ? ours : "", ours ? "?" : "");
 	(void)err_remedy(&e, "hutch help lists them; to run a program: hutch run %.60s",
 			 name);
 	report_error(&e);

@@ -485,11 +485,8 @@ static int unknown_profile(const char *name, struct err *e)
 	nearest_init(&n, name, strlen(name));
 	for (size_t i = 0; i < ARRAY_LEN(profiles); i++)
 		nearest_try(&n, profiles[i].name);
-	if (nearest_name(&n))
-		(void)err_set(e, ERR_NOT_FOUND, "there is no policy '%.100s'; is it %s?",
-			      name, nearest_name(&n));
-	else
-		(void)err_set(e, ERR_NOT_FOUND, "there is no policy '%.100s'", name);
+	(void)err_set(e, ERR_NOT_FOUND, "there is no policy '%.100s'", name);
+	(void)nearest_suggest(&n, "", e);
 	return err_remedy(
 		e,
 		"hutch policy list shows those that hutch has; a file is named with "

@@ -59,13 +59,8 @@ static int unknown_verb(const char *name)
 	nearest_init(&n, name, strlen(name));
 	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
 		nearest_try(&n, verbs[i].name);
-	if (nearest_name(&n))
-		(void)err_set(&e, ERR_USAGE,
-			      "'%.60s' is not a verb of hutch image; is it %s?", name,
-			      nearest_name(&n));
-	else
-		(void)err_set(&e, ERR_USAGE, "'%.60s' is not a verb of hutch image",
-			      name);
+	(void)err_set(&e, ERR_USAGE, "'%.60s' is not a verb of hutch image", name);
+	(void)nearest_suggest(&n, "", &e);
 	(void)err_remedy(&e, "hutch image help lists them");
 	report_error(&e);
 	return EXIT_HUTCH;

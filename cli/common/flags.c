@@ -65,16 +65,13 @@ static void print_help(const struct usage *u)
 static int unknown(const struct usage *u, const char *word, struct err *e)
 {
 	struct nearest n;
+	const bool is_long = !strncmp(word, "--", 2);
 
-	if (!strncmp(word, "--", 2)) {
-		nearest_init(&n, word + 2, strcspn(word + 2, "="));
-		for (size_t i = 0; i < u->count; i++)
-			nearest_try(&n, u->flags[i].name);
-		if (nearest_name(&n))
-			return err_set(e, ERR_USAGE, "unknown flag %.60s; is it --%s?",
-				       word, nearest_name(&n));
-	}
+	nearest_init(&n, word + 2, is_long ? strcspn(word + 2, "=") : 0);
+	for (size_t i = 0; i < u->count; i++)
+		nearest_try(&n, u->flags[i].name);
 	(void)err_set(e, ERR_USAGE, "unknown flag %.60s", word);
+	(void)nearest_suggest(&n, "--", e);
 	return err_remedy(e, "%s", u->synopsis);
 }
 

@@ -15,9 +15,7 @@
 /* The table own_options lists, for a flag, the only verbs that accept it.  A verb
  * that makes a sandbox accepts every flag that the table does not reserve for others;
  * any other verb accepts only the flags that the table gives to it. */
-#define BOXES \
-	(VERB_CREATE | VERB_FORK) /* verbs whose sandbox lives on when they
-					    * return */
+#define BOXES	 (VERB_CREATE | VERB_FORK) /* their sandbox lives on when they return */
 #define MAKERS	 (VERB_RUN | VERB_ACT | BOXES | VERB_WHY)
 #define COMMANDS (VERB_EXEC | VERB_SHELL)
 #define VARIED	 (MAKERS | COMMANDS | VERB_START) /* verbs that take variables */
@@ -193,20 +191,6 @@ static const struct option *find_letter(char letter)
 	return NULL;
 }
 
-/* Returns the flag of the verb that a mistyped or shortened one means, or NULL. */
-static const char *meant(enum verb verb, const char *word, size_t len, struct nearest *n)
-{
-	nearest_init(n, word, len);
-	for (size_t i = 0; i < option_count; i++)
-		if (has_option(verb, &option_table[i]))
-			nearest_try(n, option_table[i].name);
-	for (size_t i = 0; len > 2 && !nearest_name(n) && i < option_count; i++)
-		if (has_option(verb, &option_table[i]) &&
-		    !strncmp(option_table[i].name, word, len < 4 ? len : 4))
-			return option_table[i].name;
-	return nearest_name(n);
-}
-
 /* Flags of other tools that hutch does not have. */
 static const struct {
 	const char *name, *why, *remedy;
@@ -234,12 +218,13 @@ static int unknown_name(enum verb verb, const char *word, size_t len, struct err
 		(void)err_set(e, ERR_UNSUPPORTED, "%s", foreign[i].why);
 		return foreign[i].remedy ? err_remedy(e, "%s", foreign[i].remedy) : -1;
 	}
-	const char *ours = meant(verb, word, len, &n);
-	if (ours)
-		return err_set(e, ERR_USAGE, "unknown flag --%.*s; is it --%s?",
-			       (int)(len < 60 ? len : 60), word, ours);
+	nearest_init(&n, word, len);
+	for (size_t i = 0; i < option_count; i++)
+		if (has_option(verb, &option_table[i]))
+			nearest_try(&n, option_table[i].name);
 	(void)err_set(e, ERR_USAGE, "unknown flag --%.*s", (int)(len < 60 ? len : 60),
 		      word);
+	(void)nearest_suggest(&n, "--", e);
 	return err_remedy(e,
 			  "hutch %s --help lists them; a command that starts with - goes "
 			  "behind --",

@@ -44,14 +44,12 @@ static int unknown(const struct subcommands *p, const char *name)
 	nearest_init(&n, name ? name : "", name ? strlen(name) : 0);
 	for (size_t i = 0; i < p->count; i++)
 		nearest_try(&n, p->list[i].name);
-	if (name && nearest_name(&n))
-		(void)err_set(&e, ERR_USAGE, "'%.60s' is no verb of hutch %s; is it %s?",
-			      name, p->verb, nearest_name(&n));
-	else if (name)
+	if (name)
 		(void)err_set(&e, ERR_USAGE, "'%.60s' is no verb of hutch %s", name,
 			      p->verb);
 	else
 		(void)err_set(&e, ERR_USAGE, "hutch %s takes a verb", p->verb);
+	(void)nearest_suggest(&n, "", &e);
 	(void)err_remedy(&e, "hutch %s %s", p->verb, names);
 	report_error(&e);
 	return EXIT_HUTCH;

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/err.h"
 #include "base/own.h"
 
 static const char *const names[] = { "run",  "rm",    "ps",	 "pool",   "port",
@@ -33,6 +34,8 @@ static void test_a_mistyped_word_has_a_nearest_name(void **state)
 		{ "", NULL },
 		{ "x", NULL },
 		{ "rx", NULL },
+		{ "insp", "inspect" },
+		{ "im", NULL },
 		{ "changes", NULL },
 		{ "ubuntu", NULL },
 		{ "frobnicate", NULL },
@@ -61,6 +64,28 @@ static void test_the_word_ends_where_its_length_says(void **state)
 	assert_string_equal(nearest_name(&n), "memory");
 }
 
+static void test_an_error_ends_with_what_is_meant(void **state)
+{
+	struct nearest n;
+	struct err e = { 0 };
+
+	(void)state;
+	nearest_init(&n, "memroy", 6);
+	nearest_try(&n, "memory");
+	(void)err_set(&e, ERR_USAGE, "unknown flag --memroy");
+	assert_int_equal(nearest_suggest(&n, "--", &e), -1);
+	assert_string_equal(e.text, "unknown flag --memroy; is it --memory?");
+	nearest_init(&n, "zebra", 5);
+	nearest_try(&n, "memory");
+	(void)nearest_suggest(&n, "--", &e);
+	assert_string_equal(e.text, "unknown flag --memroy; is it --memory?");
+	memset(e.text, 'a', sizeof(e.text) - 1);
+	nearest_init(&n, "memory", 6);
+	nearest_try(&n, "memory");
+	(void)nearest_suggest(&n, "--", &e); /* there is no room */
+	assert_int_equal(strlen(e.text), sizeof(e.text) - 1);
+}
+
 /* Words come from the command line and may be of any length. */
 static void test_long_words_have_no_nearest_name(void **state)
 {
@@ -85,6 +110,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_mistyped_word_has_a_nearest_name),
 		cmocka_unit_test(test_the_word_ends_where_its_length_says),
+		cmocka_unit_test(test_an_error_ends_with_what_is_meant),
 		cmocka_unit_test(test_long_words_have_no_nearest_name),
 	};
 
