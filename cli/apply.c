@@ -320,7 +320,7 @@ int discard_main(char **argv)
 {
 	bool has_all = false;
 	const struct flag flags[] = {
-		{ 'a', "all", NULL, "of all sandboxes that have ended", &has_all, NULL },
+		{ 0, "all", NULL, "of all sandboxes that have ended", &has_all, NULL },
 	};
 	const struct usage usage = {
 		.synopsis = "hutch discard [OPTIONS] NAME...",

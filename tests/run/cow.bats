@@ -534,7 +534,7 @@ repository() {
 	hutch changes -q
 	[[ $output == box ]]
 	"$HUTCH" rm -f box
-	hutch discard -a
+	hutch discard --all
 	hutch changes -q
 	[[ -z $output ]]
 	nothing_is_kept
