@@ -402,7 +402,7 @@ all_told() {
 	"$HUTCH" exec -d box sh -c 'echo one; echo two'
 	"$HUTCH" exec box sh -c 'echo new >old; for i in $(seq 400); do echo x >"f$i"; done'
 	until_true logged two
-	all_told ps 'ps -q' 'ps --json' 'inspect box' 'stats --no-stream box' 'stats --json box' 'port ls box' 'port add box auto:80' \
+	all_told ps 'ps -q' 'ps --json' 'ps --format json' changes 'changes --json' 'inspect box' 'stats --no-stream box' 'stats --json box' 'port ls box' 'port add box auto:80' \
 		'logs box' 'logs -f box' 'events box' 'events -f box' 'events -f --json box' \
 		'diff box' 'diff --json box' 'diff --patch box' 'apply --dry-run box' 'exec -d box true' 'pause box' 'unpause box' \
 		'stop box' 'wait box' 'audit verify' 'audit show' 'rm -f box other'

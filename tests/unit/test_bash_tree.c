@@ -264,6 +264,68 @@ static char *repeated(const char *text, size_t len)
 	return all;
 }
 
+static void forms_that_posix_does_not_define_are_noted(void **state)
+{
+	static const char *const bashisms[] = {
+		"$'a'",
+		"$\"a\"",
+		"((a))",
+		"for ((;;)); do a; done",
+		"$[1]",
+		"[[ a ]]",
+		"a &>b",
+		"a &>>b",
+		"a <<<b",
+		"a {b}>c",
+		"a 10>b",
+		"a <(b)",
+		"a >(b)",
+		"a |& b",
+		"time a",
+		"case a in b) ;& esac",
+		"case a in b) ;;& esac",
+		"function a { b; }",
+		"select a in b; do c; done",
+		"coproc { a; }",
+		"a=(b)",
+		"a[1]=b",
+		"a+=b",
+		"${a[1]}",
+		"${!a}",
+		"${a@Q}",
+		"${a:1}",
+		"${a/b}",
+		"${a^b}",
+		"${a,b}",
+	};
+	static const char *const others[] = {
+		"a 'b' \"$c\" $(d) `e` $((f + 1)) 2>&1 9<g >|h <>i",
+		"${a:-b} ${#a} ${a%%b} ${a##c}",
+		"a() { b; }",
+		"case a in (b|c) d ;; esac",
+		"for a in b; do c; done",
+		"a <<-E\nE",
+		"! a && b || c; (d) & { e; }",
+		"a=b c=$d e",
+		"if a; then b; elif c; then d; fi",
+	};
+	struct bash_tree t;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bashisms); i++) {
+		bash_parse(&t, bashisms[i], strlen(bashisms[i]));
+		if (t.why || !(t.constructs & BASH_HAS_BASHISM))
+			fail_msg("%s: %s", bashisms[i], t.why ? t.why : "is not noted");
+		bash_tree_done(&t);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+		bash_parse(&t, others[i], strlen(others[i]));
+		if (t.why || (t.constructs & BASH_HAS_BASHISM))
+			fail_msg("%s: %s", others[i], t.why ? t.why : "is noted");
+		bash_tree_done(&t);
+	}
+}
+
 #define LONG ROUNDS_OF(1u << 20)
 
 /* A long text of each part: deep nesting stops the parser, and nothing takes longer than
@@ -342,6 +404,7 @@ int main(void)
 		cmocka_unit_test(assignments_and_redirections),
 		cmocka_unit_test(other_texts_stop_the_parser),
 		cmocka_unit_test(a_word_says_what_only_bash_can_know),
+		cmocka_unit_test(forms_that_posix_does_not_define_are_noted),
 		cmocka_unit_test(any_text_takes_linear_time),
 		cmocka_unit_test(the_memory_of_a_tree_is_bounded),
 		cmocka_unit_test(the_end_of_the_text_is_its_length),

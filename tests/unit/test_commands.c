@@ -254,7 +254,8 @@ static void test_too_many_commands_are_not_all_found(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
-		AUTO_FREE char *text = repeated(parts[i], ROUNDS_OF(1u << 20) / strlen(parts[i]));
+		AUTO_FREE char *text =
+			repeated(parts[i], ROUNDS_OF(1u << 20) / strlen(parts[i]));
 		struct commands c;
 		commands_read(&c, text, strlen(text));
 		assert_true(c.count <= COMMANDS_MAX);
@@ -365,7 +366,8 @@ static void test_options_are_those_that_the_programs_know(void **state)
 		{ "runuser -u x -- rm y", "runuser|-u|x|--|rm|y; rm|y" },
 		{ "su - <<E\nrm x\nE\na | sudo -i", "su|-; rm|x; a; sudo|-i ?" },
 		{ "env $X rm", "env|$X|rm; $X|rm ?" },
-		{ "env - A=b rm x; env -i - rm", "env|-|A=b|rm|x; rm|x; env|-i|-|rm; rm" },
+		{ "env - A=b rm x; env -i - rm",
+		  "env|-|A=b|rm|x; rm|x; env|-i|-|rm; rm" },
 		{ "sudo \"$X\" rm", "sudo|$X|rm; $X|rm ?" },
 		{ "timeout \"$X\" rm", "timeout|$X|rm; rm" },
 		{ "git -C . -c a=b push x; git -P push",
@@ -394,7 +396,10 @@ static void test_text_for_sh_has_no_form_that_only_bash_knows(void **state)
 		{ "sh -c 'sh -s 10<<E\nrm x\nE'", "sh|-c|sh -s 10<<E\nrm x\nE; sh|-s ?" },
 		{ "sh -c 'exec -a n rm x'",
 		  "sh|-c|exec -a n rm x; exec|-a|n|rm|x; rm|x ?" },
-		{ "su -c '[[ a ]]'; watch '[[ a ]]'", "su|-c|[[ a ]]; watch|[[ a ]] ?" },
+		{ "su -c '[[ a ]]'", "su|-c|[[ a ]] ?" },
+		{ "watch '[[ a ]]'", "watch|[[ a ]] ?" },
+		{ "script -c '[[ a ]]'", "script|-c|[[ a ]] ?" },
+		{ "sudo -s <<<'[[ a ]]'", "sudo|-s ?" },
 		{ "flock f -c 'a=(b)'", "flock|f|-c|a=(b) ?" },
 		{ "sh -c 'eval \"[[ a ]]\"'", "sh|-c|eval \"[[ a ]]\"; eval|[[ a ]] ?" },
 		{ "sh -c 'bash -c \"[[ a ]]\"'",
@@ -403,7 +408,15 @@ static void test_text_for_sh_has_no_form_that_only_bash_knows(void **state)
 		{ "sh -c 'a=1 rm ${x:-y} 2>&1 <<E | b\nE'",
 		  "sh|-c|a=1 rm ${x:-y} 2>&1 <<E | b\nE; rm|${x:-y}; b" },
 		{ "zsh -c 'noglob rm x'", "zsh|-c|noglob rm x ?" },
-		{ "fish <<<'rm x'; a | ksh; csh x", "fish; a; ksh; csh|x ?" },
+		{ "csh -c 'rm x'", "csh|-c|rm x ?" },
+		{ "fish -c 'rm x'", "fish|-c|rm x ?" },
+		{ "ksh -c 'rm x'", "ksh|-c|rm x ?" },
+		{ "mksh -c 'rm x'", "mksh|-c|rm x ?" },
+		{ "tcsh -c 'rm x'", "tcsh|-c|rm x ?" },
+		{ "yash -c 'rm x'", "yash|-c|rm x ?" },
+		{ "fish <<<'rm x'", "fish ?" },
+		{ "a | ksh", "a; ksh ?" },
+		{ "csh x", "csh|x" },
 		{ "zsh x.zsh", "zsh|x.zsh" },
 	};
 
