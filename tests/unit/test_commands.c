@@ -433,6 +433,7 @@ static void test_words_that_xargs_adds_may_be_a_command(void **state)
 		{ "a | xargs su", "a; xargs|su; su ?" },
 		{ "a | xargs find b", "a; xargs|find|b; find|b ?" },
 		{ "a | xargs watch b", "a; xargs|watch|b; watch|b; b ?" },
+		{ "a | xargs env -S b", "a; xargs|env|-S|b; env|-S|b; b ?" },
 		{ "a | xargs env b", "a; xargs|env|b; env|b; b" },
 		{ "a | xargs sh b", "a; xargs|sh|b; sh|b" },
 	};
