@@ -96,8 +96,8 @@ struct dispatcher {
 	/* The event loop's function that sets now_us. The dispatcher calls it after a
 	 * step that may block, before it computes a deadline. NULL: now_us stays as it
 	 * is. */
-	void (*look_at_clock)(void *who);
-	void *who;		  /* borrowed; passed to look_at_clock */
+	void (*look_at_clock)(void *context);
+	void *context;		  /* borrowed; passed to look_at_clock */
 	struct buffer *wire;	  /* borrowed; frames for the executor */
 	struct exec shell; /* borrows; the request that starts a session's shell, without
 			    * argv */

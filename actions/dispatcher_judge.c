@@ -111,7 +111,7 @@ static void refuse(struct dispatcher *d, struct task *t, const struct verdict *v
 
 /* --- a question ------------------------------------------------------------------- */
 
-static struct asker *who_confirms(struct task *t)
+static struct asker *find_confirmer(struct task *t)
 {
 	for (size_t i = 0; i < t->asker_count; i++)
 		if (t->askers[i].client && t->askers[i].client->confirms)
@@ -119,26 +119,26 @@ static struct asker *who_confirms(struct task *t)
 	return NULL;
 }
 
-static void ask(struct dispatcher *d, struct task *t, struct asker *who,
+static void ask(struct dispatcher *d, struct task *t, struct asker *asker,
 		const struct verdict *v)
 {
 	const struct observed o = { .action = &t->action };
 	AUTO_FREE char *all = about_of(v);
 	AUTO_FREE char *about = shown(d, all ? all : t->action.path, ABOUT_MAX);
 	const struct question q = { .number = t->ask = ++d->asks,
-				    .request = who->id,
+				    .request = asker->id,
 				    .action = name_of(&t->action),
 				    .risk = risk_name(v->risk),
 				    .reason = v->reason,
 				    .about = about };
 	struct buffer line;
 
-	t->asked = who->client;
+	t->asked = asker->client;
 	buffer_init(&line, DISPATCHER_LINE_MAX);
-	observe_ask(&line, &o, &q, who->client->is_rpc);
+	observe_ask(&line, &o, &q, asker->client->is_rpc);
 	redact_json_line(&d->secrets, &line);
 	/* cannot fail: decide() has checked that there is room */
-	(void)buffer_append(who->client->out, buffer_data(&line), buffer_len(&line));
+	(void)buffer_append(asker->client->out, buffer_data(&line), buffer_len(&line));
 	buffer_done(&line);
 }
 
@@ -171,7 +171,7 @@ static enum judged end_asked(struct dispatcher *d, struct task *t,
 
 static enum judged decide(struct dispatcher *d, struct task *t, const struct verdict *v)
 {
-	struct asker *who = who_confirms(t);
+	struct asker *asker = find_confirmer(t);
 
 	if (v->decision == DECISION_ALLOW)
 		return JUDGED_GO;
@@ -182,13 +182,13 @@ static enum judged decide(struct dispatcher *d, struct task *t, const struct ver
 	}
 	if (t->ask)
 		return end_asked(d, t, v);
-	if (!who) {
+	if (!asker) {
 		refuse(d, t, v, "it is to be confirmed, and no client can be asked",
 		       "a client that can be asked says so: hutch act --confirm");
 		return JUDGED_DONE;
 	}
-	if (buffer_len(who->client->out) <= DISPATCHER_OUT_HIGH)
-		ask(d, t, who, v);
+	if (buffer_len(asker->client->out) <= DISPATCHER_OUT_HIGH)
+		ask(d, t, asker, v);
 	return JUDGED_WAITS;
 }
 

@@ -349,7 +349,8 @@ static bool start_one(struct dispatcher *d, struct session *s)
 	if (dispatcher_record(d, t) < 0)
 		return true;
 	if (d->look_at_clock)
-		d->look_at_clock(d->who); /* the write to the audit log may have blocked
+		d->look_at_clock(
+			d->context); /* the write to the audit log may have blocked
 					   * for a while */
 	if (t->action.kind == ACT_ENV)
 		dispatcher_set_env(d, t);

@@ -48,9 +48,9 @@ struct server {
 
 /* Reads the clock. Called before and after poll(2), for each line, and by the dispatcher
  * before it starts an action. */
-static void look_at_clock(void *who)
+static void look_at_clock(void *context)
 {
-	struct server *s = who;
+	struct server *s = context;
 
 	s->dispatcher.now_us = clock_us();
 	s->now_ms = dispatcher_now(&s->dispatcher);
@@ -114,25 +114,25 @@ static void flush(struct server *s, bool is_ready)
 
 /* --- the loop ------------------------------------------------------------- */
 
-static int take_frame(void *who, const struct frame *f, struct err *e)
+static int take_frame(void *context, const struct frame *f, struct err *e)
 {
-	struct server *s = who;
+	struct server *s = context;
 
 	return dispatcher_frame(&s->dispatcher, f, e);
 }
 
-static void on_refused(void *who, const struct refused_call *c, pid_t session)
+static void on_refused(void *context, const struct refused_call *c, pid_t session)
 {
-	struct server *s = who;
+	struct server *s = context;
 
 	dispatcher_refused(&s->dispatcher, c, session, true);
 	if (refused_call_is_news(c))
 		audit_refused_call(&s->stream->launch->audit, c);
 }
 
-static bool is_behind(void *who)
+static bool is_behind(void *context)
 {
-	const struct server *s = who;
+	const struct server *s = context;
 
 	return dispatcher_is_behind(&s->client);
 }
@@ -300,12 +300,13 @@ static void server_init(struct server *s)
 {
 	struct launch *l = s->stream->launch;
 
-	s->instance = (struct instance){
-		.who = s, .take = take_frame, .is_full = is_behind, .refused = on_refused
-	};
+	s->instance = (struct instance){ .context = s,
+					 .take = take_frame,
+					 .is_full = is_behind,
+					 .refused = on_refused };
 	dispatcher_init(&s->dispatcher);
 	s->dispatcher.look_at_clock = look_at_clock;
-	s->dispatcher.who = s;
+	s->dispatcher.context = s;
 	look_at_clock(s);
 	dispatcher_attach(&s->dispatcher, l, &s->instance);
 	lines_init(&s->lines, ACTION_LINE_MAX);

@@ -36,10 +36,10 @@ struct pack {
 	bool follows; /* a given name that is a link stands for the link's target */
 	int64_t newest; /* a later modification time becomes this one, in seconds since
 			 * 1970; 0: no bound */
-	void *who;
+	void *context;
 	/* Called for each file that is left out or not whole, with its name in the
 	 * tar and the reason.  The name may have any bytes but 0.  May be NULL. */
-	void (*on_left_out)(void *who, const char *path, const char *why);
+	void (*on_left_out)(void *context, const char *path, const char *why);
 	/* Counts so far: how many entries the tar has. */
 	uint64_t entries;
 	uint64_t bytes;	   /* bytes of files' content */

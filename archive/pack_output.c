@@ -41,7 +41,7 @@ void pack_tell(struct pack *p, const char *path, const char *why)
 {
 	p->left_out++;
 	if (p->on_left_out)
-		p->on_left_out(p->who, path, why);
+		p->on_left_out(p->context, path, why);
 }
 
 /* Reports that the file is left out; errno has the reason. */

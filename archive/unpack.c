@@ -224,7 +224,7 @@ static void tell_link(struct work *w)
 		return;
 	w->u->links_out++;
 	if (w->u->on_link_out)
-		w->u->on_link_out(w->u->who, w->entry_path.path, to);
+		w->u->on_link_out(w->u->context, w->entry_path.path, to);
 }
 
 static int finish_link(struct work *w, struct err *e)
@@ -416,7 +416,8 @@ static int leave_out(struct work *w, struct err *e)
 		return -1;
 	w->u->left_out++;
 	if (w->u->on_left_out)
-		w->u->on_left_out(w->u->who, w->tar.now.path, why_not(w->tar.now.flag));
+		w->u->on_left_out(w->u->context, w->tar.now.path,
+				  why_not(w->tar.now.flag));
 	return 0;
 }
 

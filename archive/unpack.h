@@ -73,13 +73,13 @@ struct unpack {
 	bool keeps_ids;	  /* the tar's owners are set; only for root */
 	bool keeps_setid; /* the setuid, setgid and sticky bits are set, too */
 	struct unpack_layer *layer; /* borrowed; NULL: the tar is no layer */
-	void *who;
+	void *context;
 	/* Called for each entry that is left out, with its name in the tar and the
 	 * reason.  The name is foreign and may have any bytes but 0.  May be NULL. */
-	void (*on_left_out)(void *who, const char *path, const char *why);
+	void (*on_left_out)(void *context, const char *path, const char *why);
 	/* Called for each link that was made and whose text leads out of the unpacked
 	 * tree, which is `root`, or `rename` in it.  May be NULL. */
-	void (*on_link_out)(void *who, const char *path, const char *to);
+	void (*on_link_out)(void *context, const char *path, const char *to);
 	/* So far. */
 	uint64_t entries; /* files, links and folders, also folders that the tar does not
 			   * name */

@@ -46,13 +46,13 @@ static int follow(struct path_walk *w, struct rest *r, const char *name)
 
 	if (++w->links > PATH_WALK_LINKS_MAX)
 		return -ELOOP;
-	const int result = w->tree->read_link(w->who, name, text);
+	const int result = w->tree->read_link(w->context, name, text);
 	if (result)
 		return result < 0 ? result : 0;
 	if (w->rest_max && strlen(text) + 1 + strlen(r->next) > w->rest_max)
 		return -ENAMETOOLONG;
 	rest_put(r, text);
-	return *text == '/' ? w->tree->go_root(w->who) : 0;
+	return *text == '/' ? w->tree->go_root(w->context) : 0;
 }
 
 int path_walk(struct path_walk *w, const char *path)
@@ -64,7 +64,7 @@ int path_walk(struct path_walk *w, const char *path)
 
 	rest_put(&r, path);
 	while (result == 0 && (name = rest_cut(&r, &is_last))) {
-		result = w->tree->enter(w->who, name, is_last);
+		result = w->tree->enter(w->context, name, is_last);
 		if (result == PATH_WALK_LINK)
 			result = follow(w, &r, name);
 	}

@@ -21,20 +21,20 @@ struct path_tree {
 	/* Goes to `name`, which may be "." or "..", in the present folder of the
 	 * walk.  Returns PATH_WALK_LINK, without going there, if `name` is a link to
 	 * be followed.  `is_last`: `name` is the last one of the path. */
-	int (*enter)(void *who, const char *name, bool is_last);
+	int (*enter)(void *context, const char *name, bool is_last);
 
 	/* Gives the text of the link that enter() has found, in PATH_MAX bytes.
 	 * Returns PATH_WALK_LINK if the callback has gone to the link's target
 	 * itself, since the link has no text that could be followed. */
-	int (*read_link)(void *who, const char *name, char *to);
+	int (*read_link)(void *context, const char *name, char *to);
 
 	/* Goes to the root of the tree, for a link whose text begins with "/". */
-	int (*go_root)(void *who);
+	int (*go_root)(void *context);
 };
 
 struct path_walk {
 	const struct path_tree *tree;
-	void *who;	/* borrowed */
+	void *context;	 /* borrowed */
 	size_t rest_max; /* the most bytes that the rest of the path may have after a
 			  * link's text was inserted; 0: only the number of links is
 			  * bounded */

@@ -9,18 +9,18 @@
 #include "base/own.h"
 #include "base/spot.h"
 
-static int read_no_link(void *who, int dir, const char *name, char *to)
+static int read_no_link(void *context, int dir, const char *name, char *to)
 {
-	(void)who, (void)dir, (void)name, (void)to;
+	(void)context, (void)dir, (void)name, (void)to;
 	return -ELOOP;
 }
 
 /* Reads the text of a link.  In a procfs the links in its root ("self") have a text
  * that can be followed; all others, such as those in /proc/PID/fd, may lead elsewhere
  * than their text says, and are refused. */
-static int read_text_link(void *who, int dir, const char *name, char *to)
+static int read_text_link(void *context, int dir, const char *name, char *to)
 {
-	(void)who;
+	(void)context;
 	return spot_is_proc(dir) && !spot_is_proc_root(dir)
 		       ? -ELOOP
 		       : spot_read_link(dir, name, to);

@@ -53,7 +53,7 @@ int spot_read_link(int dir, const char *name, char *to)
 
 static int read_link(struct spot_search *w, int dir, const char *name, char *to)
 {
-	const int is = w->read_link(w->who, dir, name, to);
+	const int is = w->read_link(w->context, dir, name, to);
 
 	w->has_magic = w->has_magic || is == SPOT_MAGIC;
 	return is;
@@ -76,9 +76,9 @@ static int move_to(struct place *p, int fd)
 	return 0;
 }
 
-static int enter(void *who, const char *name, bool is_last)
+static int enter(void *context, const char *name, bool is_last)
 {
-	struct place *p = who;
+	struct place *p = context;
 	struct stat st;
 
 	(void)is_last;
@@ -92,9 +92,9 @@ static int enter(void *who, const char *name, bool is_last)
 	return S_ISDIR(st.st_mode) ? move_to(p, fd_take(&fd)) : -ENOTDIR;
 }
 
-static int read_link_here(void *who, const char *name, char *to)
+static int read_link_here(void *context, const char *name, char *to)
 {
-	struct place *p = who;
+	struct place *p = context;
 	const int is = read_link(p->search, p->at, name, to);
 
 	if (is != SPOT_MAGIC)
@@ -103,9 +103,9 @@ static int read_link_here(void *who, const char *name, char *to)
 	return error ? error : PATH_WALK_LINK;
 }
 
-static int go_root(void *who)
+static int go_root(void *context)
 {
-	return move_to(who, openat(AT_FDCWD, "/", FOLDER));
+	return move_to(context, openat(AT_FDCWD, "/", FOLDER));
 }
 
 static const struct path_tree folders = { enter, read_link_here, go_root };
@@ -114,7 +114,9 @@ static int walk(struct spot_search *w, int base, const char *path)
 {
 	struct place p = { w, openat(*path == '/' ? AT_FDCWD : base, *path == '/' ? "/" : ".",
 				     FOLDER) };
-	struct path_walk k = { .tree = &folders, .who = &p, .rest_max = PATH_MAX - 1,
+	struct path_walk k = { .tree = &folders,
+			       .context = &p,
+			       .rest_max = PATH_MAX - 1,
 			       .links = w->links };
 	const int error = p.at < 0 ? -errno : path_walk(&k, path);
 

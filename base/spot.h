@@ -20,8 +20,8 @@
 struct spot_search {
 	/* Gives the text of a link in PATH_MAX bytes.  Returns SPOT_MAGIC if the link
 	 * has no text that could be followed. */
-	int (*read_link)(void *who, int dir, const char *name, char *to);
-	void *who; /* borrowed */
+	int (*read_link)(void *context, int dir, const char *name, char *to);
+	void *context;	  /* borrowed */
 	int links, names; /* how many links were followed, and how many names were
 			   * looked up one by one */
 	bool has_magic;	  /* one of the links could only be followed by the kernel

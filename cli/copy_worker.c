@@ -25,16 +25,18 @@ static void remember(struct outcome *o, const char *path, const char *what)
 
 /* --- pack ------------------------------------------------------------------- */
 
-static void on_left_out(void *who, const char *path, const char *why)
+static void on_left_out(void *context, const char *path, const char *why)
 {
-	remember(who, path, why);
+	remember(context, path, why);
 }
 
 int copy_worker_pack(void *arg, void *outcome, struct err *e)
 {
 	const struct copy_worker_pack *w = arg;
 	struct outcome *o = outcome;
-	struct pack p = { .out = w->out, .follows = w->follows, .who = o,
+	struct pack p = { .out = w->out,
+			  .follows = w->follows,
+			  .context = o,
 			  .on_left_out = on_left_out };
 
 	(void)e;
@@ -50,9 +52,9 @@ int copy_worker_pack(void *arg, void *outcome, struct err *e)
 
 /* --- unpack ------------------------------------------------------------------ */
 
-static void on_link_out(void *who, const char *path, const char *to)
+static void on_link_out(void *context, const char *path, const char *to)
 {
-	remember(who, path, to);
+	remember(context, path, to);
 }
 
 /* Unpacks the tar.  This function runs in the jail, since the tar is foreign input. */
@@ -60,9 +62,13 @@ static void unpack(const void *arg, int folder, int in, void *result)
 {
 	const struct copy_worker_unpack *w = arg;
 	struct outcome *o = result;
-	struct unpack u = { .in = in, .root = folder, .rename = w->rename,
-			    .entries_max = w->entries_max, .bytes_max = w->bytes_max,
-			    .who = o, .on_link_out = on_link_out };
+	struct unpack u = { .in = in,
+			    .root = folder,
+			    .rename = w->rename,
+			    .entries_max = w->entries_max,
+			    .bytes_max = w->bytes_max,
+			    .context = o,
+			    .on_link_out = on_link_out };
 
 	(void)unpack_all(&u, &o->error);
 	o->entries = u.entries;

@@ -103,9 +103,9 @@ static void print_line(struct diff *d, const struct meeting *m)
 	(void)printf("%s%s\n", *link ? " -> " : "", link);
 }
 
-static int on_meeting(void *who, const struct meeting *m, struct err *e)
+static int on_meeting(void *context, const struct meeting *m, struct err *e)
 {
-	struct diff *d = who;
+	struct diff *d = context;
 
 	if (m->is_on_way)
 		return 0;
@@ -124,9 +124,9 @@ static int on_meeting(void *who, const struct meeting *m, struct err *e)
 	return report_unwritten(e);
 }
 
-static void on_left_out(void *who, const char *path, const char *why)
+static void on_left_out(void *context, const char *path, const char *why)
 {
-	struct diff *d = who;
+	struct diff *d = context;
 
 	if (!d->left_out++)
 		d->first = text_format("%s: %s", path, why);
@@ -146,7 +146,7 @@ static int diff_folder(struct diff *d, size_t number, struct err *e)
 		return -1;
 	const struct changes_walk g = { .dir = dir,
 					.wanted = wanted,
-					.who = d,
+					.context = d,
 					.on_meeting = on_meeting,
 					.on_left_out = on_left_out };
 	d->target = f->target;
@@ -163,7 +163,7 @@ static int diff_root(struct diff *d, struct err *e)
 		list_add(&wanted, d->of_root.items[i] + 1);
 	const struct changes_walk g = { .dir = d->root.below,
 					.wanted = &wanted,
-					.who = d,
+					.context = d,
 					.on_meeting = on_meeting,
 					.on_left_out = on_left_out };
 	d->target = "/";

@@ -203,16 +203,16 @@ static int parse(char **argv, struct doctor_options *ret, struct err *e)
 static void examine(struct check checks[CHECKS])
 {
 	const struct policy plain = { 0 };
-	struct host_user who = { 0 };
+	struct host_user user = { 0 };
 	struct err e;
 
 	for (size_t i = 0; i < ARRAY_LEN(launches); i++)
 		check_try(&launches[i], NULL, &checks[CHECKS_HOST + i]);
 	/* If root cannot choose a user or change into it, the launch above has failed
 	 * for the same reason, and has reported it. */
-	if (host_user_decide(&plain, &who, &e) == 0)
-		(void)host_user_become(&who, &e);
-	checks_host(&who, checks);
+	if (host_user_decide(&plain, &user, &e) == 0)
+		(void)host_user_become(&user, &e);
+	checks_host(&user, checks);
 }
 
 /* Returns whether lines get colours; NO_COLOR in the environment forbids them

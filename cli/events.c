@@ -136,7 +136,7 @@ static void drop_finished(struct listener *l)
 	l->count = left;
 }
 
-/* --- who is listened to ---------------------------------------------------- */
+/* --- the sources of events --- */
 
 /* Returns true if the sandbox is followed already, found by its id; updates the
  * name, since the sandbox may have been renamed. */
@@ -188,9 +188,9 @@ static int subscribe_one_of_all(struct listener *l, const char *name, struct err
 	return e->kind == ERR_NOT_FOUND || e->kind == ERR_GONE ? 0 : -1;
 }
 
-static void on_arrival(void *who, const char *name)
+static void on_arrival(void *context, const char *name)
 {
-	struct listener *l = who;
+	struct listener *l = context;
 	struct err e;
 
 	if (subscribe_one_of_all(l, name, &e) < 0 && l->error.kind == ERR_NONE)

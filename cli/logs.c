@@ -107,9 +107,9 @@ static int put_line(struct json_view entry, struct err *e)
 
 /* --- of one that lives ------------------------------------------------------ */
 
-static void take(void *who, const struct message *m)
+static void take(void *context, const struct message *m)
 {
-	struct printer *p = who;
+	struct printer *p = context;
 
 	if (!json_view_is(m->method, p->wanted->of_supervisor ? "log" : "output") ||
 	    p->error.kind != ERR_NONE)
@@ -133,7 +133,7 @@ static int print_live(struct printer *live, struct err *e)
 		"{\"follow\":%s,\"tail\":%s%s}", w->follows ? "true" : "false", last,
 		w->of_supervisor ? ",\"of\":\"supervisor\"" : "");
 
-	p.client.who = &p;
+	p.client.context = &p;
 	p.client.take = take;
 	int rc = client_call(&p.client, "logs", params, &answer, e);
 	client_done(&p.client);

@@ -20,14 +20,14 @@ void remote_notes_init(struct remote_notes *h)
 	*h = (struct remote_notes){ .fd = -1 };
 }
 
-int remote_notes_open(struct remote_notes *h, const char *who, struct err *e)
+int remote_notes_open(struct remote_notes *h, const char *sandbox, struct err *e)
 {
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return err_sys(e, "make a pipe");
 	h->fd = ends[0];
-	h->who = who;
+	h->sandbox = sandbox;
 	(void)fcntl(h->fd, F_SETFL, O_NONBLOCK); /* F_SETFL cannot fail: the arguments are
 						  * valid */
 	return ends[1];
@@ -39,7 +39,8 @@ static void tell(struct remote_notes *h)
 		return;
 	if (++h->count <= REMOTE_NOTES_TOLD_MAX) {
 		AUTO_FREE char *shown = term_escape_line(h->last);
-		(void)fprintf(stderr, "hutch: note: sandbox '%s': %s\n", h->who, shown);
+		(void)fprintf(stderr, "hutch: note: sandbox '%s': %s\n", h->sandbox,
+			      shown);
 	}
 	own_free(&h->last);
 }
@@ -82,7 +83,8 @@ void remote_notes_end(struct remote_notes *h, bool has_failed)
 	if (!has_failed)
 		tell(h);
 	if (h->count > REMOTE_NOTES_TOLD_MAX)
-		(void)fprintf(stderr, "hutch: note: sandbox '%s': %llu more\n", h->who,
+		(void)fprintf(stderr, "hutch: note: sandbox '%s': %llu more\n",
+			      h->sandbox,
 			      (unsigned long long)(h->count - REMOTE_NOTES_TOLD_MAX));
 }
 

@@ -17,7 +17,7 @@ struct err;
 struct remote_notes {
 	int fd;		 /* owned: the pipe's reading end, for poll(2); -1: the end was
 			  * reached */
-	const char *who; /* borrowed: the sandbox's name, for the notes */
+	const char *sandbox; /* borrowed: the sandbox's name, for the notes */
 	char line[REMOTE_NOTES_LINE_MAX + 1]; /* the present line so far; a longer line is
 					  * cut */
 	size_t len;
@@ -28,7 +28,7 @@ struct remote_notes {
 void remote_notes_init(struct remote_notes *h);
 /* Makes the pipe for the messages.  Returns its writing end, for the inside; the
  * caller closes it.  -1 on failure. */
-int remote_notes_open(struct remote_notes *h, const char *who, struct err *e);
+int remote_notes_open(struct remote_notes *h, const char *sandbox, struct err *e);
 /* Reads the messages that have come, once and without waiting. */
 void remote_notes_listen(struct remote_notes *h);
 /* Reads the messages that are left when the copy has ended.  `has_failed`: the last

@@ -32,18 +32,18 @@
  * ended, too, so the connection is checked after the pidfd was opened. */
 static int supervisor_of(const struct client *c, struct err *e)
 {
-	struct ucred who;
-	socklen_t len = sizeof(who);
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
 	struct pollfd w = { .fd = c->fd };
 
-	if (getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0)
+	if (getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
 		return err_sys(e, "find the supervisor of sandbox '%s'", c->name);
-	if (who.pid <= 1 || who.uid != geteuid())
+	if (peer.pid <= 1 || peer.uid != geteuid())
 		return err_set(e, ERR_REFUSED,
 			       "the supervisor of sandbox '%s' is a process that "
 			       "cannot be ended from here",
 			       c->name);
-	AUTO_CLOSE int pidfd = (int)syscall(SYS_pidfd_open, who.pid, 0);
+	AUTO_CLOSE int pidfd = (int)syscall(SYS_pidfd_open, peer.pid, 0);
 	if (pidfd < 0)
 		return err_sys(e, "open the supervisor of sandbox '%s'", c->name);
 	if (poll(&w, 1, 0) != 0 && (w.revents & (POLLHUP | POLLERR)))

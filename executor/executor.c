@@ -98,7 +98,7 @@ static void executor_init(struct executor *x, int channel, int proc, int logs)
 				       .all_processes = &x->all_processes };
 	x->processes.before_other = child_is_ending;
 	x->processes.on_other = child_ended;
-	x->processes.who = x;
+	x->processes.context = x;
 }
 
 static void executor_done(struct executor *x)

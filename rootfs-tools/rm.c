@@ -157,9 +157,9 @@ struct forgetting {
 	int rc;
 };
 
-static void forget(void *who, const struct reference *r, const struct digest *image)
+static void forget(void *context, const struct reference *r, const struct digest *image)
 {
-	struct forgetting *f = who;
+	struct forgetting *f = context;
 
 	(void)image;
 	if (strcmp(r->registry, REFERENCE_BUILDS) != 0 || f->rc < 0)

@@ -176,9 +176,9 @@ struct highest {
 	unsigned number;
 };
 
-static void look(void *who, const struct reference *r, const struct digest *image)
+static void look(void *context, const struct reference *r, const struct digest *image)
 {
-	struct highest *h = who;
+	struct highest *h = context;
 	size_t digits = strspn(r->tag, "0123456789");
 
 	(void)image;

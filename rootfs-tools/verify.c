@@ -181,10 +181,10 @@ struct ranged_look {
 
 /* Reports a copy that differs or cannot be read.  A copy that cannot be read may be
  * intact, so it is not removed. */
-static void on_wrong(void *who, const char *maps, const char *hex, bool is_sure,
+static void on_wrong(void *context, const char *maps, const char *hex, bool is_sure,
 		     const struct err *why)
 {
-	struct ranged_look *l = who;
+	struct ranged_look *l = context;
 
 	if (!is_sure) {
 		(void)fprintf(
@@ -201,7 +201,7 @@ static void on_wrong(void *who, const char *maps, const char *hex, bool is_sure,
 static int check_ranged(struct verifying *v, const struct store_index *c, struct err *e)
 {
 	struct ranged_look l = { .v = v };
-	struct ranged_verifying all = { .who = &l, .on_wrong = on_wrong };
+	struct ranged_verifying all = { .context = &l, .on_wrong = on_wrong };
 	int rc = ranged_verify(v->s, &all, e);
 
 	for (size_t i = 0; v->repairs && i < l.broken.count; i++)

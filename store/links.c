@@ -33,9 +33,9 @@ static int go_to(struct walk *w, const char *path)
 	return PATH_WALK_ON;
 }
 
-static int go_root(void *who)
+static int go_root(void *context)
 {
-	return go_to(who, "");
+	return go_to(context, "");
 }
 
 static int go_up(struct walk *w)
@@ -49,9 +49,9 @@ static int go_up(struct walk *w)
 
 /* Walks one name of the path.  Beyond the limit of links, a link is taken as a plain
  * name, so that a loop of links ends. */
-static int enter(void *who, const char *name, bool is_last)
+static int enter(void *context, const char *name, bool is_last)
 {
-	struct walk *w = who;
+	struct walk *w = context;
 	struct stat st;
 
 	(void)is_last;
@@ -67,9 +67,9 @@ static int enter(void *who, const char *name, bool is_last)
 	return go_to(w, path);
 }
 
-static int read_link(void *who, const char *name, char *to)
+static int read_link(void *context, const char *name, char *to)
 {
-	struct walk *w = who;
+	struct walk *w = context;
 	AUTO_FREE char *path = name_in(w, name);
 	const ssize_t len = readlink(path, to, PATH_MAX - 1);
 
@@ -87,8 +87,9 @@ static int read_link(void *who, const char *name, char *to)
 char *links_follow(const char *path, struct list *ret)
 {
 	static const struct path_tree host = { enter, read_link, go_root };
-	struct walk w = { .at = text_copy(""), .links = ret,
-			  .names = { .tree = &host, .who = &w } };
+	struct walk w = { .at = text_copy(""),
+			  .links = ret,
+			  .names = { .tree = &host, .context = &w } };
 
 	(void)path_walk(&w.names, path); /* the result says nothing: no callback ends
 					  * the walk early */

@@ -171,9 +171,9 @@ static int list_files(int folder, struct list *ret, struct err *e)
 }
 
 int refs_each(const struct store *s,
-	      void (*take)(void *who, const struct reference *r,
+	      void (*take)(void *context, const struct reference *r,
 			   const struct digest *image),
-	      void *who, struct err *e)
+	      void *context, struct err *e)
 {
 	AUTO_CLOSE int names = store_folder(s, STORE_NAMES, e);
 	struct list files = { 0 };
@@ -186,7 +186,7 @@ int refs_each(const struct store *s,
 		struct digest image;
 		if (reference_of(files.items[i], &r) &&
 		    read_link(names, files.items[i], &image) == 0)
-			take(who, &r, &image);
+			take(context, &r, &image);
 	}
 	list_done(&files);
 	return rc;

@@ -26,6 +26,6 @@ int refs_remove(const struct store *s, const struct reference *r, struct err *e)
 
 /* Calls the function for each name, sorted; other files in the folder are skipped. */
 int refs_each(const struct store *s,
-	      void (*take)(void *who, const struct reference *r,
+	      void (*take)(void *context, const struct reference *r,
 			   const struct digest *image),
-	      void *who, struct err *e);
+	      void *context, struct err *e);

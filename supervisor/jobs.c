@@ -63,7 +63,7 @@ struct job *jobs_find(struct jobs *js, uint32_t id)
 static void gone(struct jobs *js, struct job *j)
 {
 	if (js->on_gone)
-		js->on_gone(js->who, j);
+		js->on_gone(js->context, j);
 }
 
 static void take_out(struct jobs *js, struct job *j)
@@ -130,7 +130,7 @@ static void refuse(struct jobs *js, struct job *j, int sys)
 		.sys = sys == ETOOMANYREFS ? ETOOMANYREFS : E2BIG,
 	};
 
-	js->on_failed(js->who, j, &failed);
+	js->on_failed(js->context, j, &failed);
 	js->alive--;
 	take_out(js, j);
 }
@@ -236,14 +236,14 @@ static struct waiter **tell_waiter(struct jobs *js, struct waiter **at,
 {
 	struct waiter *w = *at;
 
-	if (js->may_tell && !js->may_tell(js->who, w->client, j)) {
+	if (js->may_tell && !js->may_tell(js->context, w->client, j)) {
 		js->held += !w->is_held;
 		w->is_held = true;
 		return &w->next;
 	}
 	*at = w->next;
 	js->held -= w->is_held;
-	js->on_waited(js->who, w, j);
+	js->on_waited(js->context, w, j);
 	waiter_free(w);
 	return at;
 }
@@ -301,7 +301,7 @@ static int on_started(struct jobs *js, struct job *j, const struct frame *f,
 	if (message_get_started(f, &j->pid, e) < 0)
 		return -1;
 	j->state = JOB_RUNNING;
-	js->on_started(js->who, j);
+	js->on_started(js->context, j);
 	return 1;
 }
 
@@ -313,7 +313,7 @@ static int on_failed(struct jobs *js, struct job *j, const struct frame *f, stru
 		return untimely(f, e);
 	if (message_get_failed(f, &failed, e) < 0)
 		return -1;
-	js->on_failed(js->who, j, &failed);
+	js->on_failed(js->context, j, &failed);
 	js->alive--;
 	take_out(js, j);
 	return 1;
@@ -328,7 +328,7 @@ static int on_exited(struct jobs *js, struct job *j, const struct frame *f, stru
 	j->state = JOB_ENDED;
 	j->deadline_ms = j->kill_ms = 0;
 	js->alive--;
-	js->on_ended(js->who, j);
+	js->on_ended(js->context, j);
 	tell_waiters(js, j);
 	if (++js->ended > JOBS_REMEMBERED)
 		forget(js);
@@ -360,7 +360,7 @@ static int on_returned(struct jobs *js, struct job *j, const struct frame *f,
 		return untimely(f, e);
 	if (action_get_returned(f, &x, e) < 0)
 		return -1;
-	if (j->owner && js->on_looked_up(js->who, j, &x)) {
+	if (j->owner && js->on_looked_up(js->context, j, &x)) {
 		j->state = JOB_WAITING;
 		return 1;
 	}

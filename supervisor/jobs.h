@@ -107,20 +107,20 @@ struct jobs {
 			    * not paused */
 	size_t held, owed; /* held: number of waiters with is_held; owed: number of jobs
 			    * with owes_event */
-	void *who; /* borrowed; the first argument of the callbacks below */
-	void (*on_started)(void *who, struct job *j);
-	void (*on_failed)(void *who, struct job *j, const struct failed *failed);
+	void *context;	   /* borrowed; the first argument of the callbacks below */
+	void (*on_started)(void *context, struct job *j);
+	void (*on_failed)(void *context, struct job *j, const struct failed *failed);
 	/* Called when a user was looked up: fills in the user's ids.  False: the job is
 	 * not started, and the client has been told why. */
-	bool (*on_looked_up)(void *who, struct job *j, const struct returned *x);
-	void (*on_ended)(void *who, struct job *j);
-	void (*on_waited)(void *who, const struct waiter *w, const struct job *j);
+	bool (*on_looked_up)(void *context, struct job *j, const struct returned *x);
+	void (*on_ended)(void *context, struct job *j);
+	void (*on_waited)(void *context, const struct waiter *w, const struct job *j);
 	/* may_tell and on_gone may be NULL.  may_tell returns whether the client may be
 	 * told of a job's end now; if not, jobs_tell() must be called later. */
-	bool (*may_tell)(void *who, const struct client *c, const struct job *j);
+	bool (*may_tell)(void *context, const struct client *c, const struct job *j);
 	/* Called before a job is freed: removes all references to it.  After that,
 	 * may_tell must not hold back a waiter of this job. */
-	void (*on_gone)(void *who, struct job *j);
+	void (*on_gone)(void *context, struct job *j);
 };
 
 void jobs_done(struct jobs *js);

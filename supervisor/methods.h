@@ -23,7 +23,7 @@ int methods_get_user(const struct request *call, struct job *j);
  * as HOME; 0: it is none of these. */
 unsigned methods_user_variable(const char *name);
 /* The callback on_looked_up of jobs.h: handles the result of a user's look-up. */
-bool methods_looked_up(void *who, struct job *j, const struct returned *x);
+bool methods_looked_up(void *context, struct job *j, const struct returned *x);
 int methods_copy_in(const struct request *call);
 int methods_copy_out(const struct request *call);
 int methods_wait(const struct request *call);

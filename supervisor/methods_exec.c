@@ -78,9 +78,9 @@ static char *program_of(const struct supervisor *s, const struct job *j)
 	return json_write_quoted(cut);
 }
 
-static void on_started(void *who, struct job *j)
+static void on_started(void *context, struct job *j)
 {
-	struct supervisor *s = who;
+	struct supervisor *s = context;
 	AUTO_FREE char *program = program_of(s, j);
 	AUTO_FREE char *result =
 		text_format("{\"process\":%u,\"pid\":%u}", j->id, j->pid);
@@ -94,11 +94,11 @@ static void on_started(void *who, struct job *j)
 	j->owner->under_way--;
 }
 
-static void on_failed(void *who, struct job *j, const struct failed *f)
+static void on_failed(void *context, struct job *j, const struct failed *f)
 {
 	struct err e;
 	int code = result_not_started(f, &j->exec, &e);
-	struct supervisor *s = who;
+	struct supervisor *s = context;
 
 	redact_err(&s->dispatcher.secrets, &e);
 	records_end(s, j, e.text);
@@ -108,9 +108,9 @@ static void on_failed(void *who, struct job *j, const struct failed *f)
 	j->owner->under_way--;
 }
 
-static void on_ended(void *who, struct job *j)
+static void on_ended(void *context, struct job *j)
 {
-	struct supervisor *s = who;
+	struct supervisor *s = context;
 
 	j->was_stopped = s->is_stopping;
 	AUTO_FREE char *more = exit_members(j);
@@ -122,15 +122,15 @@ static void on_ended(void *who, struct job *j)
 	s->jobs.owed += j->owes_event;
 }
 
-static bool may_tell(void *who, const struct client *c, const struct job *j)
+static bool may_tell(void *context, const struct client *c, const struct job *j)
 {
-	(void)who;
+	(void)context;
 	return !outputs_is_behind(c, j);
 }
 
-static void on_gone(void *who, struct job *j)
+static void on_gone(void *context, struct job *j)
 {
-	struct supervisor *s = who;
+	struct supervisor *s = context;
 
 	outputs_forget(s, j);
 	if (!j->owes_event)
@@ -139,12 +139,12 @@ static void on_gone(void *who, struct job *j)
 	s->jobs.owed--;
 }
 
-static void on_waited(void *who, const struct waiter *w, const struct job *j)
+static void on_waited(void *context, const struct waiter *w, const struct job *j)
 {
 	AUTO_FREE char *members = exit_members(j);
 	AUTO_FREE char *result = text_format("{%s}", members);
 
-	(void)who;
+	(void)context;
 	client_result(w->client, w->request, result);
 	w->client->under_way--;
 }
@@ -152,7 +152,7 @@ static void on_waited(void *who, const struct waiter *w, const struct job *j)
 void methods_init_jobs(struct supervisor *s)
 {
 	s->jobs = (struct jobs){ .instance = &s->instance,
-				 .who = s,
+				 .context = s,
 				 .on_started = on_started,
 				 .on_failed = on_failed,
 				 .on_looked_up = methods_looked_up,

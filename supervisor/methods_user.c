@@ -286,9 +286,9 @@ static int take_account(struct supervisor *s, struct job *j, const struct return
 	return records_begin(s, j->owner, j, e);
 }
 
-bool methods_looked_up(void *who, struct job *j, const struct returned *x)
+bool methods_looked_up(void *context, struct job *j, const struct returned *x)
 {
-	struct supervisor *s = who;
+	struct supervisor *s = context;
 	struct err e = { 0 };
 
 	if (take_account(s, j, x, &e) == 0)

@@ -184,7 +184,7 @@ static void go_on_or_end(struct supervisor *s)
 		supervisor_end(s, "error", EXIT_HUTCH, NULL, &e);
 }
 
-/* --- who asks for it ------------------------------------------------------------ */
+/* --- requests to pause ---------------------------------------------------------- */
 
 /* Checks that the sandbox can be paused.  Before the sandbox is ready pid 1 may not
  * have begun to listen, and the client that creates it would have to wait for the

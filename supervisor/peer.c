@@ -137,19 +137,19 @@ static bool is_in(const struct peer_self *self, pid_t pid)
 
 int peer_check(const struct peer_self *self, int fd, struct err *e)
 {
-	struct ucred who;
-	socklen_t len = sizeof(who);
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0)
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
 		return err_sys(e, "read the peer's credentials");
-	if (who.uid != geteuid())
+	if (peer.uid != geteuid())
 		return err_set(e, ERR_REFUSED, "the peer is another user");
-	AUTO_CLOSE int pidfd = open_peer(fd, who.pid);
+	AUTO_CLOSE int pidfd = open_peer(fd, peer.pid);
 	/* is_in() has looked at the process by its pid.  If the peer still lives, the
 	 * pid was not reused, so that process was the peer. */
 	if (pidfd < 0)
 		return err_sys(e, "look at the peer");
-	if (!is_in(self, who.pid) || !is_alive(pidfd))
+	if (!is_in(self, peer.pid) || !is_alive(pidfd))
 		return err_set(e, ERR_REFUSED, "the peer is in another user namespace");
 	return 0;
 }

@@ -252,9 +252,9 @@ static void tell_ready(struct supervisor *s, const struct err *e)
 	own_close(&s->ready);
 }
 
-static int take_frame(void *who, const struct frame *f, struct err *e)
+static int take_frame(void *context, const struct frame *f, struct err *e)
 {
-	struct supervisor *s = who;
+	struct supervisor *s = context;
 
 	if (f->type == MSG_PAUSED || f->type == MSG_FROZEN)
 		return pause_frame(s, f, e);
@@ -264,9 +264,9 @@ static int take_frame(void *who, const struct frame *f, struct err *e)
 
 /* Reports a refused system call as an event: the 1st, 10th, 100th and so on of each
  * kind of call, so that processes inside cannot displace other events. */
-static void on_refused(void *who, const struct refused_call *c, pid_t session)
+static void on_refused(void *context, const struct refused_call *c, pid_t session)
 {
-	struct supervisor *s = who;
+	struct supervisor *s = context;
 
 	dispatcher_refused(&s->dispatcher, c, session, s->jobs.alive == 0);
 	if (!refused_call_is_news(c))
@@ -472,19 +472,20 @@ static void tell_of_launch(struct supervisor *s)
 			   fields);
 }
 
-static void look_at_clock(void *who)
+static void look_at_clock(void *context)
 {
-	supervisor_look_at_clock(who);
+	supervisor_look_at_clock(context);
 }
 
 static void init(struct supervisor *s)
 {
 	dispatcher_init(&s->dispatcher);
 	s->dispatcher.look_at_clock = look_at_clock;
-	s->dispatcher.who = s;
+	s->dispatcher.context = s;
 	supervisor_look_at_clock(s);
 	s->limits = s->launch->policy->limits;
-	s->instance = (struct instance){ .who = s, .take = take_frame,
+	s->instance = (struct instance){ .context = s,
+					 .take = take_frame,
 					 .unprotected = pause_unprotected,
 					 .refused = on_refused };
 	dispatcher_attach(&s->dispatcher, s->launch, &s->instance);

@@ -344,7 +344,7 @@ static int next_answer(struct client *c, int64_t due, struct message *ret, struc
 		return wait_for_more(c, due, e);
 	if (got > 0 && ret->id == 0) {
 		if (c->take)
-			c->take(c->who, ret);
+			c->take(c->context, ret);
 		return 0;
 	}
 	return got;

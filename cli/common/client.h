@@ -66,8 +66,8 @@ struct client {
 
 	/* Called for each notification that arrives while an answer is awaited; NULL:
 	 * notifications are dropped. */
-	void *who; /* borrowed */
-	void (*take)(void *who, const struct message *m);
+	void *context; /* borrowed */
+	void (*take)(void *context, const struct message *m);
 };
 
 /* Connects to the sandbox NAME.  On failure there is nothing to release. */

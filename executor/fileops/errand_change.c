@@ -161,29 +161,29 @@ static enum walk_step removed(struct errand *x, const struct walk_name *n, int f
 /* Removes a name in the folder. A folder is entered only if rmdir(2) fails because it is
  * not empty. For a mount point rmdir(2) fails with EBUSY instead, so nothing in a mount
  * is removed. */
-static enum walk_step on_name(void *who, const struct walk_name *n)
+static enum walk_step on_name(void *context, const struct walk_name *n)
 {
 	if (n->type != DT_DIR)
-		return removed(who, n, 0);
+		return removed(context, n, 0);
 	if (unlinkat(n->folder, n->name, AT_REMOVEDIR) == 0)
 		return WALK_PAST;
 	if (errno == ENOTEMPTY || errno == EEXIST)
 		return WALK_ON;
-	return removed(who, n, AT_REMOVEDIR);
+	return removed(context, n, AT_REMOVEDIR);
 }
 
 /* Removes a folder after its entries were removed. If it is still not empty, it has new
  * entries, or some that could not be read; remove_all() reports that in the end. */
-static enum walk_step on_left(void *who, const struct walk_name *n)
+static enum walk_step on_left(void *context, const struct walk_name *n)
 {
 	if (unlinkat(n->folder, n->name, AT_REMOVEDIR) == 0 || errno == ENOTEMPTY)
 		return WALK_ON;
-	return removed(who, n, AT_REMOVEDIR);
+	return removed(context, n, AT_REMOVEDIR);
 }
 
-static bool is_late(void *who)
+static bool is_late(void *context)
 {
-	(void)who;
+	(void)context;
 	return errand_is_late();
 }
 
@@ -191,8 +191,9 @@ static bool is_late(void *who)
  * not be read, the errno of that folder is reported. */
 static int remove_all(struct errand *x)
 {
-	struct walk w = { .on_name = on_name, .on_left = on_left, .is_late = is_late,
-			  .who = x };
+	struct walk w = {
+		.on_name = on_name, .on_left = on_left, .is_late = is_late, .context = x
+	};
 	int folder = open(x->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (folder < 0)

@@ -201,9 +201,9 @@ static int collect(struct changes *c, const char *before)
 }
 
 /* Collects the subfolders that have an entry ".git", but does not look deeper. */
-static enum walk_step on_name(void *who, const struct walk_name *n)
+static enum walk_step on_name(void *context, const struct walk_name *n)
 {
-	struct changes *c = who;
+	struct changes *c = context;
 
 	if (n->depth == 1 && !strcmp(n->name, ".git") &&
 	    c->below.count < ERRAND_LIMIT_MAX)
@@ -211,9 +211,9 @@ static enum walk_step on_name(void *who, const struct walk_name *n)
 	return n->depth == 0 && strcmp(n->name, ".git") != 0 ? WALK_ON : WALK_PAST;
 }
 
-static bool is_late(void *who)
+static bool is_late(void *context)
 {
-	(void)who;
+	(void)context;
 	return errand_is_late();
 }
 
@@ -287,7 +287,7 @@ static void changes_done(struct changes *c)
 void errand_git_changes(struct errand *x)
 {
 	struct changes c = { .x = x };
-	struct walk w = { .on_name = on_name, .is_late = is_late, .who = &c };
+	struct walk w = { .on_name = on_name, .is_late = is_late, .context = &c };
 	int folder = errand_open_folder(x);
 
 	if (folder < 0)

@@ -86,9 +86,9 @@ static int read_include(struct search *s)
 	return errand_refuse(s->x, text);
 }
 
-static bool wants(void *who, const char *path)
+static bool wants(void *context, const char *path)
 {
-	const struct search *s = who;
+	const struct search *s = context;
 	const char *slash = strrchr(path, '/');
 
 	if (!s->include)
@@ -100,9 +100,9 @@ static bool wants(void *who, const char *path)
 
 /* Returns whether no more lines are to be read. The first call after SIGALRM sets `due`.
  * Only calls after SIGALRM read the clock. */
-static bool is_past(void *who)
+static bool is_past(void *context)
 {
-	struct search *s = who;
+	struct search *s = context;
 
 	if (!errand_is_late())
 		return false;
@@ -112,9 +112,9 @@ static bool is_past(void *who)
 	return clock_is_due(s->due, now);
 }
 
-static bool on_line(void *who, const struct grep_line *line)
+static bool on_line(void *context, const struct grep_line *line)
 {
-	struct search *s = who;
+	struct search *s = context;
 	char left[64] = "", number[32];
 
 	if (s->told == s->wanted) {
@@ -167,8 +167,10 @@ static bool tell_file(struct search *s, struct grep *g, int fd, const char *path
 
 static struct grep reader(struct search *s)
 {
-	return (struct grep){ .matcher = nfa_match_new(&s->prepared), .on_line = on_line,
-			      .is_late = is_past, .who = s };
+	return (struct grep){ .matcher = nfa_match_new(&s->prepared),
+			      .on_line = on_line,
+			      .is_late = is_past,
+			      .context = s };
 }
 
 static void reader_done(struct grep *g)
@@ -211,9 +213,9 @@ static void put_notes(struct search *s)
 
 /* --- where ------------------------------------------------------------------ */
 
-static bool is_late(void *who)
+static bool is_late(void *context)
 {
-	(void)who;
+	(void)context;
 	return errand_is_late();
 }
 
@@ -259,8 +261,9 @@ static int ask_ripgrep(struct search *s, int folder)
 
 static void search_folder(struct search *s, int folder)
 {
-	const struct grep_wanted w = { .prepared = &s->prepared, .wants = wants,
-				       .is_late = is_late, .who = s };
+	const struct grep_wanted w = {
+		.prepared = &s->prepared, .wants = wants, .is_late = is_late, .context = s
+	};
 
 	if (ask_ripgrep(s, folder) < 0)
 		grep_tree(folder, &w, &s->found);

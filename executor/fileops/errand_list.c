@@ -63,16 +63,16 @@ static void put_notes(struct search *s, const struct walk *w)
 	x->end.cut += s->top.dropped_bytes;
 }
 
-static bool is_late(void *who)
+static bool is_late(void *context)
 {
-	(void)who;
+	(void)context;
 	return errand_is_late();
 }
 
 static void search(struct search *s, const char *before,
-		   enum walk_step (*on_name)(void *who, const struct walk_name *n))
+		   enum walk_step (*on_name)(void *context, const struct walk_name *n))
 {
-	struct walk w = { .on_name = on_name, .is_late = is_late, .who = s };
+	struct walk w = { .on_name = on_name, .is_late = is_late, .context = s };
 	int folder = errand_open_folder(s->x);
 
 	if (folder >= 0) {
@@ -95,9 +95,9 @@ static bool is_folder(const struct walk_name *n)
 	return n->type == DT_DIR;
 }
 
-static enum walk_step on_listed(void *who, const struct walk_name *n)
+static enum walk_step on_listed(void *context, const struct walk_name *n)
 {
-	struct search *s = who;
+	struct search *s = context;
 	const struct find one = { .path = (char *)(uintptr_t)n->path,
 				  .is_folder = is_folder(n) };
 
@@ -137,9 +137,9 @@ static void add_match(struct search *s, const struct walk_name *n)
 	top_k_add(&s->top, &one);
 }
 
-static enum walk_step on_globbed(void *who, const struct walk_name *n)
+static enum walk_step on_globbed(void *context, const struct walk_name *n)
 {
-	struct search *s = who;
+	struct search *s = context;
 	bool is_dir = n->type == DT_DIR;
 
 	if (is_dir == s->wants_folders && glob_matches(s->glob, n->path))

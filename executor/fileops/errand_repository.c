@@ -218,9 +218,9 @@ static bool is_agent(const struct walk_name *n)
 	       strcmp(n->name, "README.md") != 0;
 }
 
-static enum walk_step on_name(void *who, const struct walk_name *n)
+static enum walk_step on_name(void *context, const struct walk_name *n)
 {
-	struct agents *a = who;
+	struct agents *a = context;
 
 	if (!is_agent(n))
 		return WALK_ON;
@@ -230,9 +230,9 @@ static enum walk_step on_name(void *who, const struct walk_name *n)
 	return WALK_ON;
 }
 
-static bool is_late(void *who)
+static bool is_late(void *context)
 {
-	(void)who;
+	(void)context;
 	return errand_is_late();
 }
 
@@ -245,7 +245,7 @@ static int by_text(const void *one, const void *other)
  * agent, in a folder. A missing folder has none. */
 static void find_agents(struct agents *a)
 {
-	struct walk w = { .on_name = on_name, .is_late = is_late, .who = a };
+	struct walk w = { .on_name = on_name, .is_late = is_late, .context = a };
 	int folder = files_at(a->root, a->folder,
 			      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 

@@ -114,7 +114,7 @@ static bool has_enough(struct walker *k)
 	if (k->until-- > 0)
 		return false;
 	k->until = LOOK_UP;
-	return w->names >= WALK_NAMES || (w->is_late && w->is_late(w->who));
+	return w->names >= WALK_NAMES || (w->is_late && w->is_late(w->context));
 }
 
 static void tell_name(struct walker *k, const struct dir_entry *d)
@@ -123,7 +123,7 @@ static void tell_name(struct walker *k, const struct dir_entry *d)
 		name_of(k, d->name, dir_entry_type(dir_stack_here(&k->stack), d));
 
 	k->w->names++;
-	enum walk_step step = step_of(k, k->w->on_name(k->w->who, &n));
+	enum walk_step step = step_of(k, k->w->on_name(k->w->context, &n));
 	if (step == WALK_ON && n.type == DT_DIR && !put_off(k, d->name))
 		closed(k, ENOBUFS);
 	if (has_enough(k))
@@ -183,7 +183,7 @@ static int go_up(struct walker *k)
 
 	if (up == 0 && w->on_left) {
 		const struct walk_name n = name_of(k, name, DT_DIR);
-		(void)step_of(k, w->on_left(w->who, &n));
+		(void)step_of(k, w->on_left(w->context, &n));
 	}
 	free(name);
 	return up;

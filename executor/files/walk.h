@@ -41,12 +41,12 @@ struct walk_name {
 
 struct walk {
 	/* Called for each name; for a folder, before the names in it. */
-	enum walk_step (*on_name)(void *who, const struct walk_name *n);
+	enum walk_step (*on_name)(void *context, const struct walk_name *n);
 	/* NULL, or called for each folder after it was walked. */
-	enum walk_step (*on_left)(void *who, const struct walk_name *n);
+	enum walk_step (*on_left)(void *context, const struct walk_name *n);
 	/* NULL, or asked now and then whether the walk must end. */
-	bool (*is_late)(void *who);
-	void *who;
+	bool (*is_late)(void *context);
+	void *context;
 
 	/* The results of the walk. */
 	uint64_t names;	  /* how many names there were */

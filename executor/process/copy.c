@@ -32,11 +32,11 @@ static void say(const char *text)
 						      * then nothing reads the message */
 }
 
-static void on_left_out(void *who, const char *path, const char *why)
+static void on_left_out(void *context, const char *path, const char *why)
 {
 	AUTO_FREE char *text = text_format("left out %s: %s", path, why);
 
-	(void)who;
+	(void)context;
 	say(text);
 }
 

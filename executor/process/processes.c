@@ -362,7 +362,7 @@ bool processes_reap(struct processes *p)
 		pid_t pid = next_zombie();
 		struct command *c = find_pid(p, pid);
 		if (pid > 0 && !c && p->before_other)
-			p->before_other(p->who, pid);
+			p->before_other(p->context, pid);
 		if (pid <= 0 || wait4(pid, &status, WNOHANG, &used) != pid)
 			return false;
 		/* The cleanup after an out-of-memory kill comes before the report of the
@@ -373,7 +373,7 @@ bool processes_reap(struct processes *p)
 		if (c)
 			set_exited(c, status, &used);
 		else if (p->on_other)
-			p->on_other(p->who, pid, status);
+			p->on_other(p->context, pid, status);
 	}
 	return true;
 }

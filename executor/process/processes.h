@@ -69,9 +69,9 @@ struct processes {
 	/* Called for every child that is no command (a session's shell, or an orphan):
 	 * `before_other` after the child has ended, while it is not reaped yet, and
 	 * `on_other` after it was reaped.  Both may be NULL. */
-	void (*before_other)(void *who, pid_t pid);
-	void (*on_other)(void *who, pid_t pid, int status);
-	void *who; /* borrowed; the first argument of the two callbacks */
+	void (*before_other)(void *context, pid_t pid);
+	void (*on_other)(void *context, pid_t pid, int status);
+	void *context; /* borrowed; the first argument of the two callbacks */
 };
 
 /* A request for a command, with the descriptors that came beside it. */

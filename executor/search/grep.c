@@ -133,7 +133,7 @@ static void tell_lines(struct reading *r)
 		r->number += count_lines(counted, l.start);
 		counted = l.start;
 		const struct grep_line line = line_of(&l, r->number);
-		r->is_ended = !g->on_line(g->who, &line);
+		r->is_ended = !g->on_line(g->context, &line);
 		at = l.end + (l.end < end);
 	}
 	r->number += r->is_ended ? 0 : count_lines(counted, end);
@@ -190,7 +190,7 @@ static bool read_on(struct reading *r, enum grep_end *ret)
 	move_on(r);
 	if (g->on_line ? r->is_over : r->is_over || r->is_found)
 		return false;
-	return !g->is_late || !g->is_late(g->who);
+	return !g->is_late || !g->is_late(g->context);
 }
 
 enum grep_end grep_file(struct grep *g, int fd)

@@ -41,10 +41,10 @@ struct grep {
 	 * grep_file() then returns GREP_NO_TEXT, the lines do not count. NULL: only
 	 * the first match is wanted; then the file is not checked to its end for being
 	 * text. */
-	bool (*on_line)(void *who, const struct grep_line *line);
+	bool (*on_line)(void *context, const struct grep_line *line);
 	/* NULL, or asked now and then whether the search must end. */
-	bool (*is_late)(void *who);
-	void *who;
+	bool (*is_late)(void *context);
+	void *context;
 
 	uint8_t *bytes; /* owned */
 	size_t room;

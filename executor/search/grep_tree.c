@@ -123,7 +123,7 @@ static struct work *take(struct tree *t)
 
 static bool is_late(struct tree *t)
 {
-	if (!t->wanted->is_late || !t->wanted->is_late(t->wanted->who))
+	if (!t->wanted->is_late || !t->wanted->is_late(t->wanted->context))
 		return false;
 	pthread_mutex_lock(&t->lock);
 	t->is_over = t->found->is_cut = true;
@@ -165,7 +165,7 @@ static void look_at(struct searcher *k, const struct work *w, int folder,
 	const struct grep_wanted *wanted = k->tree->wanted;
 	size_t len = make_path(k, w, name);
 
-	if (wanted->wants && !wanted->wants(wanted->who, k->path))
+	if (wanted->wants && !wanted->wants(wanted->context, k->path))
 		return;
 	AUTO_CLOSE int fd = grep_open(folder, name);
 	enum grep_end end = fd < 0 ? GREP_FAILED : grep_file(&k->grep, fd);
@@ -290,7 +290,8 @@ static void *work(void *tree)
 	struct searcher k = { .tree = t };
 
 	k.grep = (struct grep){ .matcher = nfa_match_new(t->wanted->prepared),
-				.is_late = is_late_for, .who = t };
+				.is_late = is_late_for,
+				.context = t };
 	k.entries = mem_new(ENTRIES_ROOM);
 	for (struct work *w; (w = take(t));) {
 		if (!is_late(t))

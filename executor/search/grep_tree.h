@@ -42,11 +42,11 @@ void grep_paths_done(struct grep_paths *p);
 struct grep_wanted {
 	const struct prepared *prepared; /* borrowed */
 	/* NULL, or returns whether the file is to be read; called by many threads. */
-	bool (*wants)(void *who, const char *path);
+	bool (*wants)(void *context, const char *path);
 	/* NULL, or returns whether the search must end; asked now and then, by many
 	 * threads. */
-	bool (*is_late)(void *who);
-	void *who;
+	bool (*is_late)(void *context);
+	void *context;
 	size_t threads; /* how many threads; 0: as many as there are processors */
 };
 

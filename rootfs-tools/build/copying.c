@@ -47,7 +47,7 @@ struct part {
 
 typedef int (*part_work)(void *part, void *outcome, struct err *e);
 
-/* --- who writes ----------------------------------------------------------------- */
+/* --- the copying process ----------------------------------------------------- */
 
 static struct sources sources_of(const struct part *p, const struct merged *tree)
 {

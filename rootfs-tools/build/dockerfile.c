@@ -364,9 +364,9 @@ bool instruction_is_heredoc(const char *word)
 	return heredoc_name(word, &chomps) != NULL;
 }
 
-static const char *no_variable(const void *who, const char *name, size_t len)
+static const char *no_variable(const void *context, const char *name, size_t len)
 {
-	(void)who;
+	(void)context;
 	(void)name;
 	(void)len;
 	return NULL;

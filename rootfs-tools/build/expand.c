@@ -100,7 +100,7 @@ static int missing(struct lexer *l, const char *name, size_t len,
  * the optional ':'.  `how` is one of "-+?". */
 static int with_word(struct lexer *l, const char *name, size_t len, bool empty_is_unset)
 {
-	const char *value = l->x->get(l->x->who, name, len);
+	const char *value = l->x->get(l->x->context, name, len);
 	bool is_set = value && !(empty_is_unset && !*value);
 	struct buffer word;
 	char how = *l->at++;
@@ -131,7 +131,7 @@ static int braced(struct lexer *l)
 			       name);
 	if (*l->at == '}') {
 		l->at++;
-		return put_value(l, l->x->get(l->x->who, name, len));
+		return put_value(l, l->x->get(l->x->context, name, len));
 	}
 	bool empty_is_unset = *l->at == ':';
 	if (empty_is_unset)
@@ -159,7 +159,7 @@ static int dollar(struct lexer *l)
 	if (len == 0)
 		return put(l, "$", 1);
 	l->at += len;
-	return put_value(l, l->x->get(l->x->who, name, len));
+	return put_value(l, l->x->get(l->x->context, name, len));
 }
 
 /* --- quotes --------------------------------------------------------------------- */

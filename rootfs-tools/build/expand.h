@@ -24,8 +24,8 @@ struct list;
 /* Looks up variables; `get` returns NULL for one that is not set. */
 struct expand {
 	char escape; /* '\\' or '`' */
-	const char *(*get)(const void *who, const char *name, size_t len);
-	const void *who;
+	const char *(*get)(const void *context, const char *name, size_t len);
+	const void *context;
 };
 
 /* Expands a word of a Dockerfile.  The result is allocated, and has no quotes. */

@@ -322,9 +322,9 @@ static int write_found(struct writing *w, const struct merged_at *at, const char
 	return write_thing(w, at, name, e);
 }
 
-static void on_left_out(void *who, const char *path, const char *why)
+static void on_left_out(void *context, const char *path, const char *why)
 {
-	struct outcome *o = ((struct writing *)who)->outcome;
+	struct outcome *o = ((struct writing *)context)->outcome;
 
 	if (!o->first[0]) /* a long path may be cut, which is enough for a message */
 		(void)snprintf(o->first, sizeof(o->first), "/%.90s: %.60s", path, why);
@@ -336,7 +336,7 @@ int sources_write(const struct sources *s, int out, struct outcome *ret, struct 
 	struct found found = { 0 };
 	int rc = find_all(s, &found, e);
 
-	w.pack = (struct pack){ .out = out, .who = &w, .on_left_out = on_left_out };
+	w.pack = (struct pack){ .out = out, .context = &w, .on_left_out = on_left_out };
 	for (size_t i = 0; i < found.count && rc == 0; i++)
 		rc = write_found(&w, &found.all[i], found.paths.items[i], e);
 	if (rc == 0)

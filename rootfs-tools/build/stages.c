@@ -20,14 +20,14 @@ static const char *get_from(const struct list *l, const char *name, size_t len)
 	return NULL;
 }
 
-static const char *get_global(const void *who, const char *name, size_t len)
+static const char *get_global(const void *context, const char *name, size_t len)
 {
-	return get_from(&((const struct builder *)who)->global, name, len);
+	return get_from(&((const struct builder *)context)->global, name, len);
 }
 
-static const char *get_in_stage(const void *who, const char *name, size_t len)
+static const char *get_in_stage(const void *context, const char *name, size_t len)
 {
-	const struct making *m = who;
+	const struct making *m = context;
 	const char *value = get_from(&m->config.env, name, len);
 
 	return value ? value : get_from(&m->args, name, len);
@@ -37,7 +37,7 @@ struct expand making_scope(const struct making *m)
 {
 	return (struct expand){ .escape = m->b->file.escape,
 				.get = get_in_stage,
-				.who = m };
+				.context = m };
 }
 
 /* Returns the value of the --build-arg NAME, and records that the build has used it. */
@@ -103,7 +103,9 @@ static int at_line(const struct builder *b, const struct instruction *i, struct 
 
 static int declare_globals(struct builder *b, size_t *ret_first, struct err *e)
 {
-	const struct expand x = { .escape = b->file.escape, .get = get_global, .who = b };
+	const struct expand x = { .escape = b->file.escape,
+				  .get = get_global,
+				  .context = b };
 	size_t i = 0;
 
 	declare_platform(&b->global);
@@ -160,7 +162,9 @@ static bool is_shown(const struct instruction *i)
 static int add_stage(struct builder *b, size_t at, struct err *e)
 {
 	const struct instruction *from = &b->file.all[at];
-	const struct expand x = { .escape = b->file.escape, .get = get_global, .who = b };
+	const struct expand x = { .escape = b->file.escape,
+				  .get = get_global,
+				  .context = b };
 	AUTO_FREE char *image = NULL;
 
 	if (expand_word(&x, from->words.items[0], &image, e) < 0 ||

@@ -22,7 +22,7 @@ int apply_refuse(struct apply *a, const char *path, const char *why)
 	a->is_stopped = a->is_whole && !a->is_judging;
 	repository_break(a->repositories, path, why);
 	if (a->on_refused)
-		a->on_refused(a->who, path, why);
+		a->on_refused(a->context, path, why);
 	return 1;
 }
 
@@ -55,13 +55,13 @@ static int on_new_below(struct apply *a, const struct meeting *m, struct err *e)
 		return result < 0 ? -1 : 0;
 	a->done++;
 	if (a->on_done)
-		a->on_done(a->who, m);
+		a->on_done(a->context, m);
 	return 0;
 }
 
-static int on_meeting(void *who, const struct meeting *m, struct err *e)
+static int on_meeting(void *context, const struct meeting *m, struct err *e)
 {
-	struct apply *a = who;
+	struct apply *a = context;
 
 	if (m->at < 0) /* the host has no parent folder: it was refused, or not made
 		        * because changes are only checked */
@@ -77,7 +77,7 @@ static int on_meeting(void *who, const struct meeting *m, struct err *e)
 	if (!apply_does_nothing(a) && m->item && m->item->kind != CHANGES_STREAM_GONE)
 		apply_record_add(a, m);
 	if (!m->is_on_way && a->on_done)
-		a->on_done(a->who, m);
+		a->on_done(a->context, m);
 	return 0;
 }
 
@@ -104,17 +104,17 @@ void apply_done(struct apply *a)
 	own_free(&a->held);
 }
 
-static void sweep_folder(void *who, int at)
+static void sweep_folder(void *context, int at)
 {
-	struct apply *a = who;
+	struct apply *a = context;
 
 	if (!apply_does_nothing(a))
 		apply_remove_temporary(a, at);
 }
 
-static void on_left_out(void *who, const char *path, const char *why)
+static void on_left_out(void *context, const char *path, const char *why)
 {
-	struct apply *a = who;
+	struct apply *a = context;
 
 	if (!upper_scan_is_no_file(why)) {
 		(void)apply_refuse(a, path, why);
@@ -122,30 +122,35 @@ static void on_left_out(void *who, const char *path, const char *why)
 	}
 	a->left_out++;
 	if (a->on_left_out)
-		a->on_left_out(a->who, path, why);
+		a->on_left_out(a->context, path, why);
 }
 
 int apply_all(struct apply *a, struct changes_stream *t, struct err *e)
 {
-	const struct changes_walk g = { .dir = a->dir, .wanted = a->wanted, .who = a,
-				  .on_meeting = on_meeting, .on_folder = sweep_folder,
-				  .on_left_out = on_left_out };
+	const struct changes_walk g = { .dir = a->dir,
+					.wanted = a->wanted,
+					.context = a,
+					.on_meeting = on_meeting,
+					.on_folder = sweep_folder,
+					.on_left_out = on_left_out };
 	int result = changes_walk_walk(&g, t, e);
 
 	apply_close_folders(a);
 	return result;
 }
 
-static int pass_over(void *who, const struct meeting *m, struct err *e)
+static int pass_over(void *context, const struct meeting *m, struct err *e)
 {
-	(void)who, (void)m, (void)e;
+	(void)context, (void)m, (void)e;
 	return 0;
 }
 
 int apply_sweep(struct apply *a, struct changes_stream *t, struct err *e)
 {
-	const struct changes_walk g = { .dir = a->dir, .who = a, .on_meeting = pass_over,
-				  .on_folder = sweep_folder };
+	const struct changes_walk g = { .dir = a->dir,
+					.context = a,
+					.on_meeting = pass_over,
+					.on_folder = sweep_folder };
 
 	return changes_walk_walk(&g, t, e);
 }

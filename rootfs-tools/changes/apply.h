@@ -55,13 +55,13 @@ struct apply {
 					    * change, none of whose changes are made */
 	int record; /* borrowed: file to which applied files are added, O_APPEND; -1: no
 		     * record is kept */
-	void *who;
+	void *context;
 	/* Called for each change that is made, or would be made. */
-	void (*on_done)(void *who, const struct meeting *m);
+	void (*on_done)(void *context, const struct meeting *m);
 	/* Called for each change that is refused; `why` says for what reason. */
-	void (*on_refused)(void *who, const char *path, const char *why);
+	void (*on_refused)(void *context, const char *path, const char *why);
 	/* Called for each socket or device: an apply cannot create one.  May be NULL. */
-	void (*on_left_out)(void *who, const char *path, const char *why);
+	void (*on_left_out)(void *context, const char *path, const char *why);
 	/* Counts of changes so far. */
 	uint64_t done, refused, left_out;
 	uint64_t protected, changed; /* counts of refused changes by reason: the path is

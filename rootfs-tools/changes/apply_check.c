@@ -35,9 +35,10 @@ struct removal {
 	const char *path;
 };
 
-static const char *why_not_removed(void *who, const char *below, const struct stat *st)
+static const char *why_not_removed(void *context, const char *below,
+				   const struct stat *st)
 {
-	const struct removal *r = who;
+	const struct removal *r = context;
 
 	if (apply_is_changed(r->apply, st)) {
 		r->apply->changed++;

@@ -35,9 +35,9 @@ static char *path_of(const struct apply_kept *k, const char *path)
 	return text_format("%s/%s", strcmp(k->target, "/") ? k->target : "", path);
 }
 
-static void on_done(void *who, const struct meeting *m)
+static void on_done(void *context, const struct meeting *m)
 {
-	const struct apply_kept *k = who;
+	const struct apply_kept *k = context;
 
 	if (k->is_judging)
 		return;
@@ -45,9 +45,9 @@ static void on_done(void *who, const struct meeting *m)
 	k->on_done(m->kind, path);
 }
 
-static void on_refused(void *who, const char *path, const char *why)
+static void on_refused(void *context, const char *path, const char *why)
 {
-	const struct apply_kept *k = who;
+	const struct apply_kept *k = context;
 
 	if (k->is_judging && k->takes_parts) /* not reported in the first walk, which only
 					      * checks: the second walk reports it */
@@ -56,9 +56,9 @@ static void on_refused(void *who, const char *path, const char *why)
 	k->on_refused(whole, why);
 }
 
-static void on_left_out(void *who, const char *path, const char *why)
+static void on_left_out(void *context, const char *path, const char *why)
 {
-	struct apply_kept *k = who;
+	struct apply_kept *k = context;
 
 	if (!k->first)
 		k->first = text_format("%s: %s", path, why);
@@ -133,7 +133,7 @@ static int walk(struct apply_kept *k, size_t number, struct err *e)
 			   .is_whole = !k->takes_parts,
 			   .is_stopped = !k->takes_parts && k->refused,
 			   .repositories = &k->broken[number],
-			   .who = k,
+			   .context = k,
 			   .on_done = on_done,
 			   .on_refused = on_refused,
 			   .on_left_out = on_left_out };

@@ -47,9 +47,9 @@ struct writing {
 
 /* --- what was left out -------------------------------------------------------- */
 
-static void on_left_out(void *who, const char *path, const char *why)
+static void on_left_out(void *context, const char *path, const char *why)
 {
-	struct writing *w = who;
+	struct writing *w = context;
 
 	if (!w->outcome->first[0]) /* a long path may be cut: the text is only for a
 				    * message */
@@ -314,7 +314,7 @@ static int put_all(struct writing *w, struct err *e)
 	return more < 0 ? -1 : pack_end(&w->pack, e);
 }
 
-/* --- who does it -------------------------------------------------------------- */
+/* --- the jailed writer -------------------------------------------------------- */
 
 static void write_tar(const void *arg, int folder, int in, void *result)
 {
@@ -323,10 +323,12 @@ static void write_tar(const void *arg, int folder, int in, void *result)
 	struct writing w = { .outcome = o, .has_ranges = order->ranges != NULL };
 
 	(void)in;
-	w.scan = (struct upper_scan){ .who = &w,
+	w.scan = (struct upper_scan){ .context = &w,
 				      .on_left_out = on_left_out,
 				      .reserved = WHITEOUT };
-	w.pack = (struct pack){ .out = JAIL_OUT, .newest = order->newest, .who = &w,
+	w.pack = (struct pack){ .out = JAIL_OUT,
+				.newest = order->newest,
+				.context = &w,
 				.on_left_out = on_left_out };
 	if (upper_scan_begin(&w.scan, folder, &o->error) == 0)
 		(void)put_all(&w, &o->error);

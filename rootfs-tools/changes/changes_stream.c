@@ -64,11 +64,11 @@ static void put_item(struct teller *t, struct changes_stream_head *h, const char
 	put(t, link, h->link_len);
 }
 
-static void on_left_out(void *who, const char *path, const char *why)
+static void on_left_out(void *context, const char *path, const char *why)
 {
 	struct changes_stream_head h = { .kind = CHANGES_STREAM_LEFT_OUT };
 
-	put_item(who, &h, path, why);
+	put_item(context, &h, path, why);
 }
 
 /* Sends a file's content.  The file may be growing without end, so at most one piece
@@ -187,7 +187,7 @@ static void changes_stream_all(const void *arg, int folder, int in, void *result
 
 	(void)in;
 	buffer_init(&t.out, PENDING + CHANGES_STREAM_PATH_MAX);
-	t.scan = (struct upper_scan){ .who = &t, .on_left_out = on_left_out };
+	t.scan = (struct upper_scan){ .context = &t, .on_left_out = on_left_out };
 	if (upper_scan_begin(&t.scan, folder, &o->error) == 0)
 		while (!t.is_closed &&
 		       (more = upper_scan_next(&t.scan, &item, &o->error)) > 0)
@@ -212,7 +212,7 @@ static int in_jail(void *arg, void *result, struct err *e)
 	return 0;
 }
 
-/* --- who listens --------------------------------------------------------- */
+/* --- the reading end ----------------------------------------------------- */
 
 void changes_stream_listen(struct changes_stream *t, int fd)
 {

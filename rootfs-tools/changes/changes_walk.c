@@ -74,7 +74,7 @@ static int meet(struct walk *w, struct meeting *m, struct err *e)
 			return 0;
 	}
 	m->content = w->stream;
-	return g->on_meeting(g->who, m, e);
+	return g->on_meeting(g->context, m, e);
 }
 
 /* --- folders ------------------------------------------------------------ */
@@ -98,7 +98,7 @@ static int begin_folder(struct walk *w, bool is_covered, struct err *e)
 	struct cover *c = &w->covers[depth];
 	*c = (struct cover){ 0 };
 	if (w->g->on_folder)
-		w->g->on_folder(w->g->who, dir_stack_here(&w->stack));
+		w->g->on_folder(w->g->context, dir_stack_here(&w->stack));
 	if (!is_covered)
 		return 0;
 	if (dir_names_read(dir_stack_here(&w->stack), NAMES_MAX, &c->names) < 0)
@@ -208,7 +208,7 @@ static void mark_told(struct walk *w, const char *name)
 static void leave_out(struct walk *w, const char *path, const char *why)
 {
 	if (w->g->on_left_out && changes_walk_is_wanted(w->g->wanted, path))
-		w->g->on_left_out(w->g->who, path, why);
+		w->g->on_left_out(w->g->context, path, why);
 }
 
 /* Looks up the host's file at the item's path.  Returns 1 if that path may not be

@@ -41,14 +41,14 @@ struct changes_walk {
 	int dir;		   /* borrowed: the host's folder */
 	const struct list *wanted; /* borrowed: the wanted paths below `dir`; NULL or
 				    * none: all paths */
-	void *who;
+	void *context;
 	/* Called for each difference; -1 ends the walk with its error. */
-	int (*on_meeting)(void *who, const struct meeting *m, struct err *e);
+	int (*on_meeting)(void *context, const struct meeting *m, struct err *e);
 	/* Called for each host folder that is walked, before its entries.  May
 	 * be NULL. */
-	void (*on_folder)(void *who, int folder);
+	void (*on_folder)(void *context, int folder);
 	/* Called for each entry that the sender of the stream left out.  May be NULL. */
-	void (*on_left_out)(void *who, const char *path, const char *why);
+	void (*on_left_out)(void *context, const char *path, const char *why);
 };
 
 int changes_walk_walk(const struct changes_walk *g, struct changes_stream *t,

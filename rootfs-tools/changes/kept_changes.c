@@ -138,9 +138,9 @@ struct sum {
 	uint64_t changes, bytes;
 };
 
-static int on_meeting(void *who, const struct meeting *m, struct err *e)
+static int on_meeting(void *context, const struct meeting *m, struct err *e)
 {
-	struct sum *s = who;
+	struct sum *s = context;
 	int is_same = m->may_be_same ? changes_walk_is_same(m, e) : 0;
 
 	if (is_same < 0)
@@ -155,9 +155,9 @@ static int on_meeting(void *who, const struct meeting *m, struct err *e)
 
 /* Counts an entry that was left out: it cannot be compared with the host, so it counts
  * as a change. */
-static void on_left_out(void *who, const char *path, const char *why)
+static void on_left_out(void *context, const char *path, const char *why)
 {
-	struct sum *s = who;
+	struct sum *s = context;
 
 	(void)path;
 	(void)why;
@@ -173,7 +173,7 @@ int kept_changes_settle(struct cow *c, struct err *e)
 		if (dir < 0)
 			return -1;
 		const struct changes_walk g = { .dir = dir,
-						.who = &sum,
+						.context = &sum,
 						.on_meeting = on_meeting,
 						.on_left_out = on_left_out };
 		if (walk(c, i, &g, e) < 0)

@@ -29,7 +29,7 @@ struct level {
 
 struct scan {
 	rmdir_check_why *why;
-	void *who;
+	void *context;
 	struct dir_stack stack;
 	struct level *levels; /* owned; one for each step of the stack */
 	size_t room;
@@ -80,7 +80,7 @@ static const char *why_it_stays(const struct level *l, const struct stat *st)
 static bool blocks_rmdir(struct scan *s, const char *name, const char *path,
 			 const struct stat *st)
 {
-	const char *why = s->why(s->who, path, st);
+	const char *why = s->why(s->context, path, st);
 
 	if (!why)
 		why = why_it_stays(&s->levels[s->stack.depth], st);
@@ -155,9 +155,9 @@ static int scan_all(struct scan *s)
 	}
 }
 
-char *rmdir_check_find(int at, const char *name, rmdir_check_why *why, void *who)
+char *rmdir_check_find(int at, const char *name, rmdir_check_why *why, void *context)
 {
-	struct scan s = { .why = why, .who = who };
+	struct scan s = { .why = why, .context = context };
 	struct err e;
 
 	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;

@@ -10,7 +10,8 @@ struct stat;
 
 /* A function that returns why an entry may not be removed, or NULL if it may.  `path`
  * is relative to the folder. */
-typedef const char *rmdir_check_why(void *who, const char *path, const struct stat *st);
+typedef const char *rmdir_check_why(void *context, const char *path,
+				    const struct stat *st);
 
 /* Returns why no entry of the open folder `folder` can be removed: it belongs to
  * another user, and we may not write there.  NULL: entries can be removed, or the
@@ -28,4 +29,4 @@ const char *rmdir_check_fixed(int at, const char *name);
 /* Returns the first obstacle to removing all files in the folder `name` of the folder
  * `at`, as a sentence without its subject ("a/b in it WHY"), allocated; NULL: there is
  * none.  The folder itself is not checked. */
-char *rmdir_check_find(int at, const char *name, rmdir_check_why *why, void *who);
+char *rmdir_check_find(int at, const char *name, rmdir_check_why *why, void *context);

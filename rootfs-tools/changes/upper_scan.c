@@ -29,7 +29,7 @@ void upper_scan_leave_out(struct upper_scan *d, const char *path, const char *wh
 {
 	d->left_out++;
 	if (d->on_left_out)
-		d->on_left_out(d->who, path, why);
+		d->on_left_out(d->context, path, why);
 }
 
 static struct upper_scan_level *level(struct upper_scan *d)

@@ -1,6 +1,6 @@
 /* upper_scan -- walks an overlay's upper layer: which paths are new, changed or removed.
  *
- *	struct upper_scan d = { .who = ..., .on_left_out = ... };
+ *	struct upper_scan d = { .context = ..., .on_left_out = ... };
  *
  *	upper_scan_begin(&d, folder, e);
  *	while ((more = upper_scan_next(&d, &item, e)) > 0)
@@ -60,10 +60,10 @@ struct upper_scan_item {
 };
 
 struct upper_scan {
-	void *who;
+	void *context;
 	/* Called for each entry that is left out, with the reason: sockets,
 	 * devices, unreadable or vanished files.  May be NULL. */
-	void (*on_left_out)(void *who, const char *path, const char *why);
+	void (*on_left_out)(void *context, const char *path, const char *why);
 	uint64_t entries_max; /* limit of the number of entries; more are ERR_LIMIT; 0:
 			       * UPPER_SCAN_ENTRIES_MAX */
 	/* Names with this prefix are left out; NULL: none are. */

@@ -58,9 +58,10 @@ static int compare_image(const void *key, const void *image)
 	return strcmp(key, ((const struct store_index_image *)image)->digest.hex);
 }
 
-static void take_name(void *who, const struct reference *r, const struct digest *image)
+static void take_name(void *context, const struct reference *r,
+		      const struct digest *image)
 {
-	struct store_index *c = who;
+	struct store_index *c = context;
 	const struct store_index_image *at = NULL;
 
 	if (c->image_count)

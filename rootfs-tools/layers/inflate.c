@@ -72,9 +72,9 @@ struct source {
 	size_t len;   /* bytes in `piece` not yet handed to libarchive */
 };
 
-static la_ssize_t hand_on(struct archive *a, void *who, const void **ret)
+static la_ssize_t hand_on(struct archive *a, void *context, const void **ret)
 {
-	struct source *s = who;
+	struct source *s = context;
 	ssize_t got = (ssize_t)s->len;
 
 	(void)a;

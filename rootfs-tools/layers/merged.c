@@ -329,9 +329,9 @@ static int go_down(struct walk *w, const char *name, bool is_last)
 /* Walks one name of the path.  If the walk stands at a file, "." stays there, and ".."
  * goes to the file's folder: a COPY destination is resolved like a text, not as by the
  * kernel. */
-static int enter(void *who, const char *name, bool is_last)
+static int enter(void *context, const char *name, bool is_last)
 {
-	struct walk *w = who;
+	struct walk *w = context;
 
 	if (!strcmp(name, "."))
 		return PATH_WALK_ON;
@@ -340,17 +340,17 @@ static int enter(void *who, const char *name, bool is_last)
 	return w->missing.count > 0 ? go_missing(w, name) : go_down(w, name, is_last);
 }
 
-static int read_link(void *who, const char *name, char *to)
+static int read_link(void *context, const char *name, char *to)
 {
-	struct walk *w = who;
+	struct walk *w = context;
 
 	(void)name;
 	return read_link_text(w->m, &w->link, to, w->e);
 }
 
-static int go_root(void *who)
+static int go_root(void *context)
 {
-	struct walk *w = who;
+	struct walk *w = context;
 
 	while (w->count > 1)
 		merged_at_done(&w->steps[--w->count]);
@@ -361,7 +361,7 @@ static int walk_all(struct walk *w, const char *path)
 {
 	static const struct path_tree merged_tree = { enter, read_link, go_root };
 	struct path_walk walk = { .tree = &merged_tree,
-				  .who = w,
+				  .context = w,
 				  .rest_max = PATH_LIMIT };
 	size_t len = strlen(path);
 

@@ -180,36 +180,36 @@ static int names_in(int folder, struct list *ret, struct err *e)
 
 /* Called for each copy.  -1: this call failed; the other copies are visited all the
  * same. */
-typedef int visit(void *who, const struct shop *w, const char *name, struct err *e);
+typedef int visit(void *context, const struct shop *w, const char *name, struct err *e);
 
 /* Calls the function for each copy of one MAPS.  The first error is returned. */
-static int visit_one(const struct shop *w, visit *v, void *who, struct err *e)
+static int visit_one(const struct shop *w, visit *v, void *context, struct err *e)
 {
 	struct list names = { 0 };
 	struct err ignored;
 	int rc = names_in(w->folder, &names, e);
 
 	for (size_t i = 0; i < names.count; i++)
-		if (v(who, w, names.items[i], rc < 0 ? &ignored : e) < 0)
+		if (v(context, w, names.items[i], rc < 0 ? &ignored : e) < 0)
 			rc = -1;
 	list_done(&names);
 	return rc;
 }
 
 static int visit_shop(const struct store *s, int ranged, const char *word, visit *v,
-		      void *who, struct err *e)
+		      void *context, struct err *e)
 {
 	struct shop w = { .s = s, .word = text_copy(word), .folder = -1 };
 	int rc = 0;
 
 	if (idmaps_parse(word, &w.maps, NULL) == 0 &&
 	    (w.folder = open_folder(ranged, word)) >= 0)
-		rc = visit_one(&w, v, who, e);
+		rc = visit_one(&w, v, context, e);
 	shop_done(&w);
 	return rc;
 }
 
-static int visit_all(const struct store *s, int ranged, visit *v, void *who,
+static int visit_all(const struct store *s, int ranged, visit *v, void *context,
 		     struct err *e)
 {
 	struct list words = { 0 };
@@ -217,15 +217,15 @@ static int visit_all(const struct store *s, int ranged, visit *v, void *who,
 	int rc = names_in(ranged, &words, e);
 
 	for (size_t i = 0; i < words.count; i++)
-		if (visit_shop(s, ranged, words.items[i], v, who, rc < 0 ? &ignored : e) <
-		    0)
+		if (visit_shop(s, ranged, words.items[i], v, context,
+			       rc < 0 ? &ignored : e) < 0)
 			rc = -1;
 	list_done(&words);
 	return rc;
 }
 
 /* Takes the lock and visits all copies.  Does nothing if the store has no copies. */
-static int visit_locked(const struct store *s, visit *v, void *who, struct err *e)
+static int visit_locked(const struct store *s, visit *v, void *context, struct err *e)
 {
 	AUTO_CLOSE int ranged = open_folder(s->root, STORE_RANGED);
 
@@ -233,7 +233,7 @@ static int visit_locked(const struct store *s, visit *v, void *who, struct err *
 		return errno == ENOENT ? 0
 				       : err_sys(e, "open " STORE_RANGED " in the store");
 	AUTO_CLOSE int lock = lock_all(ranged, e);
-	return lock < 0 ? -1 : visit_all(s, ranged, v, who, e);
+	return lock < 0 ? -1 : visit_all(s, ranged, v, context, e);
 }
 
 static bool about_of(const struct shop *w, const char *name, struct layer_about *ret)
@@ -245,9 +245,9 @@ static bool about_of(const struct shop *w, const char *name, struct layer_about 
 
 /* --- making ----------------------------------------------------------------------- */
 
-static int sweep_one(void *who, const struct shop *w, const char *name, struct err *e)
+static int sweep_one(void *context, const struct shop *w, const char *name, struct err *e)
 {
-	(void)who;
+	(void)context;
 	return name[0] == '.' ? remove_hidden(w, name, e) : 0;
 }
 
@@ -386,13 +386,13 @@ int ranged_make(const struct store *s, const struct idmaps *maps,
 
 /* --- what others want to know ------------------------------------------------------- */
 
-static int add_bytes(void *who, const struct shop *w, const char *name, struct err *e)
+static int add_bytes(void *context, const struct shop *w, const char *name, struct err *e)
 {
 	struct layer_about about = { 0 };
 
 	(void)e;
 	if (about_of(w, name, &about))
-		*(uint64_t *)who += about.bytes;
+		*(uint64_t *)context += about.bytes;
 	return 0;
 }
 
@@ -417,9 +417,10 @@ static bool is_needed(const struct list *sorted, const char *hex)
 					sizeof(*sorted->items), compare);
 }
 
-static int collect_one(void *who, const struct shop *w, const char *name, struct err *e)
+static int collect_one(void *context, const struct shop *w, const char *name,
+		       struct err *e)
 {
-	struct ranged_collecting *c = who;
+	struct ranged_collecting *c = context;
 	struct layer_about about = { 0 };
 
 	if (is_needed(c->needed, name))
@@ -437,9 +438,10 @@ int ranged_collect(const struct store *s, struct ranged_collecting *c, struct er
 	return visit_locked(s, collect_one, c, e);
 }
 
-static int remove_one(void *who, const struct shop *w, const char *name, struct err *e)
+static int remove_one(void *context, const struct shop *w, const char *name,
+		      struct err *e)
 {
-	return strcmp(name, who) ? 0 : drop(w, name, e);
+	return strcmp(name, context) ? 0 : drop(w, name, e);
 }
 
 int ranged_remove(const struct store *s, const char *hex, struct err *e)
@@ -475,9 +477,10 @@ static int compare_with_about(const struct shop *w, const char *hex, struct err 
 	return 0;
 }
 
-static int verify_one(void *who, const struct shop *w, const char *name, struct err *e)
+static int verify_one(void *context, const struct shop *w, const char *name,
+		      struct err *e)
 {
-	struct ranged_verifying *v = who;
+	struct ranged_verifying *v = context;
 	struct err why = { 0 };
 
 	(void)e;
@@ -486,7 +489,7 @@ static int verify_one(void *who, const struct shop *w, const char *name, struct 
 	v->count++;
 	int is_right = compare_with_about(w, name, &why);
 	if (is_right <= 0)
-		v->on_wrong(v->who, w->word, name, is_right == 0, &why);
+		v->on_wrong(v->context, w->word, name, is_right == 0, &why);
 	return 0;
 }
 

@@ -64,8 +64,8 @@ int ranged_remove(const struct store *s, const char *hex, struct err *e);
  * fault, and the reason in `why`.  `is_sure`: the copy has changed; if false, the copy
  * could not be read. */
 struct ranged_verifying {
-	void *who;
-	void (*on_wrong)(void *who, const char *maps, const char *hex, bool is_sure,
+	void *context;
+	void (*on_wrong)(void *context, const char *maps, const char *hex, bool is_sure,
 			 const struct err *why);
 	size_t count; /* copies that were counted */
 };

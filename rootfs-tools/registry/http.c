@@ -250,9 +250,9 @@ static void take_header(struct http_answer *a, const char *line, size_t len)
 	}
 }
 
-static size_t on_header(char *line, size_t size, size_t count, void *who)
+static size_t on_header(char *line, size_t size, size_t count, void *context)
 {
-	struct exchange *x = who;
+	struct exchange *x = context;
 	const size_t len = size * count;
 
 	x->header_bytes += len;
@@ -312,16 +312,16 @@ static void take_figures(const struct exchange *x)
 	a->retry_after_s = retry;
 }
 
-static size_t on_body(char *data, size_t size, size_t count, void *who)
+static size_t on_body(char *data, size_t size, size_t count, void *context)
 {
-	struct exchange *x = who;
+	struct exchange *x = context;
 	const struct http_request *r = x->request;
 	const size_t len = size * count;
 
 	take_figures(x);
 	bool is_taken = r->take && (x->answer->status == 200 || x->answer->status == 206);
-	int rc = is_taken ? r->take(r->who, x->answer, data, len, x->e) :
-			    keep_body(x, data, len);
+	int rc = is_taken ? r->take(r->context, x->answer, data, len, x->e)
+			  : keep_body(x, data, len);
 	x->has_failed = rc < 0;
 	return rc < 0 ? 0 : len;
 }

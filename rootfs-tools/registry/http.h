@@ -55,9 +55,9 @@ struct http_request {
 				    * ERR_LIMIT */
 	/* If not NULL, this function gets the body of a 200 or 206, which is then not
 	 * kept.  If it returns -1, with `e` set, the request ends. */
-	int (*take)(void *who, const struct http_answer *a, const void *data, size_t len,
-		    struct err *e);
-	void *who;
+	int (*take)(void *context, const struct http_answer *a, const void *data,
+		    size_t len, struct err *e);
+	void *context;
 };
 
 enum http_result {

@@ -65,9 +65,9 @@ static void tell(const struct fetcher *w, const struct news *news)
 
 /* Reports how far a download has come.  The HTTP library runs the loop, and calls this
  * function once a turn. */
-static void tell_at(void *who, uint64_t at)
+static void tell_at(void *context, uint64_t at)
 {
-	struct fetcher *w = who;
+	struct fetcher *w = context;
 	const int64_t now = clock_ms();
 
 	if (now - w->told_ms < NEWS_MS)
@@ -89,8 +89,9 @@ static int commit(struct registry *r, const struct descriptor *d, struct blob *b
 }
 
 int pull_workers_fetch(const struct store *s, struct registry *r,
-		       const struct descriptor *d, void (*news)(void *who, uint64_t at),
-		       void *who, struct err *e)
+		       const struct descriptor *d,
+		       void (*news)(void *context, uint64_t at), void *context,
+		       struct err *e)
 {
 	int rc = 1;
 
@@ -101,7 +102,8 @@ int pull_workers_fetch(const struct store *s, struct registry *r,
 		if (!b)
 			return 0;
 		const bool is_resumed = blob_at(b) > 0;
-		rc = registry_blob(r, d, b, news, who, e) < 0 ? -1 : commit(r, d, b, e);
+		rc = registry_blob(r, d, b, news, context, e) < 0 ? -1
+								  : commit(r, d, b, e);
 		blob_done(b);
 		/* If a part of the bytes was from an earlier download, that part may be
 		 * the wrong one, so the same host is asked again; else the next host is
@@ -162,7 +164,7 @@ static _Noreturn void work(struct pull_workers *c)
 	_exit(0);
 }
 
-/* --- in who started them --------------------------------------------------------- */
+/* --- the parent of the workers --------------------------------------------------- */
 
 static void dismiss(struct pull_workers *c)
 {

@@ -34,5 +34,6 @@ int pull_workers_run(const struct store *s, struct registry *r,
 
 /* Fetches and checks one blob unless it is in the store. */
 int pull_workers_fetch(const struct store *s, struct registry *r,
-		       const struct descriptor *d, void (*news)(void *who, uint64_t at),
-		       void *who, struct err *e);
+		       const struct descriptor *d,
+		       void (*news)(void *context, uint64_t at), void *context,
+		       struct err *e);

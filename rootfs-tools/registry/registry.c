@@ -56,8 +56,8 @@ struct registry {
 struct download {
 	const struct descriptor *what;
 	struct blob *to;
-	void (*news)(void *who, uint64_t at);
-	void *who;
+	void (*news)(void *context, uint64_t at);
+	void *context;
 	bool has_begun; /* the first bytes of the present answer have been checked */
 	bool is_ours;	/* the failure is on this machine, so asking another server would
 			 * not help */
@@ -204,11 +204,11 @@ static int pick_challenge(const struct http_answer *a, struct challenge *ret,
 }
 
 static enum verdict not_for_you(const struct endpoint *p, const struct errand *x,
-				const struct credentials *who, struct err *e)
+				const struct credentials *login, struct err *e)
 {
-	if (who->from) {
+	if (login->from) {
 		(void)err_set(e, ERR_REFUSED, "%s does not give %s to the user of %s",
-			      p->host, x->name, who->from);
+			      p->host, x->name, login->from);
 		(void)err_remedy(
 			e,
 			"look at the name, or log in as a user who may pull it: docker "
@@ -226,27 +226,27 @@ static enum verdict not_for_you(const struct endpoint *p, const struct errand *x
 }
 
 static enum verdict answer_basic(struct endpoint *p, const struct errand *x,
-				 const struct credentials *who, const struct stamina *s,
+				 const struct credentials *login, const struct stamina *s,
 				 struct err *e)
 {
-	if (!who->password)
+	if (!login->password)
 		return not_for_you(p, x, &(struct credentials){ 0 }, e);
 	if (s->is_fresh) {
 		(void)err_set(e, ERR_REFUSED, "%s refuses the user and password of %s",
-			      p->host, who->from);
+			      p->host, login->from);
 		(void)err_remedy(e, "docker login %s, with the right ones",
 				 p->account ? p->account : p->host);
 		return FAILED;
 	}
 	forget(&p->authorization);
-	p->authorization = token_basic(who);
+	p->authorization = token_basic(login);
 	return AGAIN;
 }
 
 static enum verdict answer_bearer(struct registry *r, const struct errand *x,
 				  const struct challenge *c,
-				  const struct credentials *who, const struct stamina *s,
-				  struct err *e)
+				  const struct credentials *login,
+				  const struct stamina *s, struct err *e)
 {
 	struct endpoint *p = &r->endpoints[r->at];
 	AUTO_FREE char *scope =
@@ -254,8 +254,8 @@ static enum verdict answer_bearer(struct registry *r, const struct errand *x,
 
 	forget(&p->authorization);
 	if (s->is_fresh)
-		return not_for_you(p, x, who, e);
-	enum token_result got = token_get(r->http, c, scope, who, &p->authorization, e);
+		return not_for_you(p, x, login, e);
+	enum token_result got = token_get(r->http, c, scope, login, &p->authorization, e);
 	return got == TOKEN_GOT ? AGAIN : got == TOKEN_AGAIN ? AWAY : FAILED;
 }
 
@@ -265,7 +265,7 @@ static enum verdict log_in(struct registry *r, const struct errand *x,
 			   const struct http_answer *a, struct stamina *s, struct err *e)
 {
 	struct endpoint *p = &r->endpoints[r->at];
-	struct credentials who;
+	struct credentials login;
 	struct challenge c;
 
 	if (pick_challenge(a, &c, e) < 0) {
@@ -273,12 +273,12 @@ static enum verdict log_in(struct registry *r, const struct errand *x,
 		return FAILED;
 	}
 	const char *account = p->account ? p->account : p->host;
-	if (credentials_find(account, strstr(p->base, "/v2/") + 4, &who, e) < 0)
+	if (credentials_find(account, strstr(p->base, "/v2/") + 4, &login, e) < 0)
 		return FAILED;
-	enum verdict v = c.scheme == CHALLENGE_BASIC ?
-				 answer_basic(p, x, &who, s, e) :
-				 answer_bearer(r, x, &c, &who, s, e);
-	credentials_done(&who);
+	enum verdict v = c.scheme == CHALLENGE_BASIC
+				 ? answer_basic(p, x, &login, s, e)
+				 : answer_bearer(r, x, &c, &login, s, e);
+	credentials_done(&login);
 	s->is_fresh = v == AGAIN;
 	return v;
 }
@@ -420,10 +420,10 @@ static int check_start(struct download *d, const struct http_answer *a, struct e
 	return 0;
 }
 
-static int take_bytes(void *who, const struct http_answer *a, const void *data,
+static int take_bytes(void *context, const struct http_answer *a, const void *data,
 		      size_t len, struct err *e)
 {
-	struct download *d = who;
+	struct download *d = context;
 
 	if (!d->has_begun && check_start(d, a, e) < 0)
 		return -1;
@@ -436,7 +436,7 @@ static int take_bytes(void *who, const struct http_answer *a, const void *data,
 		return -1;
 	}
 	if (d->news)
-		d->news(d->who, blob_at(d->to));
+		d->news(d->context, blob_at(d->to));
 	return 0;
 }
 
@@ -455,7 +455,7 @@ static enum http_result ask_once(struct registry *r, const struct errand *x,
 	if (x->download) {
 		x->download->has_begun = false;
 		request.take = take_bytes;
-		request.who = x->download;
+		request.context = x->download;
 		request.from = blob_at(x->download->to);
 	}
 	return http_ask(r->http, &request, ret, e);
@@ -519,9 +519,11 @@ void registry_text_done(struct registry_text *t)
 }
 
 int registry_blob(struct registry *r, const struct descriptor *d, struct blob *to,
-		void (*news)(void *who, uint64_t at), void *who, struct err *e)
+		  void (*news)(void *context, uint64_t at), void *context, struct err *e)
 {
-	struct download download = { .what = d, .to = to, .news = news, .who = who };
+	struct download download = {
+		.what = d, .to = to, .news = news, .context = context
+	};
 	struct errand x = { .download = &download };
 	struct http_answer a = { 0 };
 	char digest[DIGEST_TEXT];

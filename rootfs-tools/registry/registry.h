@@ -50,7 +50,7 @@ void registry_text_done(struct registry_text *t);
 /* Adds the blob's missing bytes, up to the descriptor's size.  `news`, if not NULL, is
  * called after each piece. */
 int registry_blob(struct registry *r, const struct descriptor *d, struct blob *to,
-		void (*news)(void *who, uint64_t at), void *who, struct err *e);
+		  void (*news)(void *context, uint64_t at), void *context, struct err *e);
 
 bool registry_next(struct registry *r);
 

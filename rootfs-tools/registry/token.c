@@ -21,10 +21,10 @@ static void forget(char **secret)
 
 #define AUTO_FORGET __attribute__((cleanup(forget)))
 
-char *token_basic(const struct credentials *who)
+char *token_basic(const struct credentials *login)
 {
 	static const char word[] = "Basic ";
-	AUTO_FORGET char *plain = text_format("%s:%s", who->user, who->password);
+	AUTO_FORGET char *plain = text_format("%s:%s", login->user, login->password);
 	const size_t len = strlen(plain);
 	char *value = mem_zeroed(1, sizeof(word) + base64_length(len));
 
@@ -74,26 +74,27 @@ static char *query(const struct challenge *c, const char *scope)
 }
 
 static char *form(const struct challenge *c, const char *scope,
-		  const struct credentials *who)
+		  const struct credentials *login)
 {
 	AUTO_FREE char *what = query(c, scope);
-	AUTO_FORGET char *token = http_escape(who->token);
+	AUTO_FORGET char *token = http_escape(login->token);
 
 	return text_format("grant_type=refresh_token&client_id=hutch&%s&refresh_token=%s",
 			   what, token);
 }
 
 static enum http_result ask(struct http *h, const struct challenge *c, const char *scope,
-			    const struct credentials *who, struct http_answer *a,
+			    const struct credentials *login, struct http_answer *a,
 			    struct err *e)
 {
 	AUTO_FREE char *what = query(c, scope);
-	AUTO_FREE char *url = who->token ? text_copy(c->realm) :
-					   text_format("%s%c%s", c->realm,
-						       strchr(c->realm, '?') ? '&' : '?',
-						       what);
-	AUTO_FORGET char *basic = who->password && !who->token ? token_basic(who) : NULL;
-	AUTO_FORGET char *posted = who->token ? form(c, scope, who) : NULL;
+	AUTO_FREE char *url =
+		login->token ? text_copy(c->realm)
+			     : text_format("%s%c%s", c->realm,
+					   strchr(c->realm, '?') ? '&' : '?', what);
+	AUTO_FORGET char *basic = login->password && !login->token ? token_basic(login)
+								   : NULL;
+	AUTO_FORGET char *posted = login->token ? form(c, scope, login) : NULL;
 	const struct http_request r = { .url = url,
 					.accept = "application/json",
 					.authorization = basic,
@@ -104,16 +105,16 @@ static enum http_result ask(struct http *h, const struct challenge *c, const cha
 }
 
 static enum token_result refused(const struct http_answer *a, const char *host,
-				 const struct credentials *who, struct err *e)
+				 const struct credentials *login, struct err *e)
 {
 	if (a->status == 429 || a->status >= 500) {
 		(void)err_set(e, ERR_PROTOCOL, "%s, the token server, answers %d",
 			      host, a->status);
 		return TOKEN_AGAIN;
 	}
-	if (who->from && (a->status == 401 || a->status == 403 || a->status == 400)) {
+	if (login->from && (a->status == 401 || a->status == 403 || a->status == 400)) {
 		(void)err_set(e, ERR_REFUSED, "%s refuses the user and password of %s",
-			      host, who->from);
+			      host, login->from);
 		(void)err_remedy(e, "docker login, or skopeo login, with the right ones");
 		return TOKEN_FAILED;
 	}
@@ -125,12 +126,12 @@ static enum token_result refused(const struct http_answer *a, const char *host,
 }
 
 static enum token_result take(struct http_answer *a, const char *host,
-			      const struct credentials *who, char **ret, struct err *e)
+			      const struct credentials *login, char **ret, struct err *e)
 {
 	AUTO_FORGET char *token = NULL;
 
 	if (a->status != 200)
-		return refused(a, host, who, e);
+		return refused(a, host, login, e);
 	int rc = token_read(a->body ? a->body : "", a->len, &token, e);
 	if (a->body)
 		explicit_bzero(a->body, a->len);
@@ -143,7 +144,7 @@ static enum token_result take(struct http_answer *a, const char *host,
 }
 
 enum token_result token_get(struct http *h, const struct challenge *c, const char *scope,
-			    const struct credentials *who, char **ret, struct err *e)
+			    const struct credentials *login, char **ret, struct err *e)
 {
 	char host[HTTP_HOST_MAX];
 	struct http_answer a;
@@ -152,10 +153,10 @@ enum token_result token_get(struct http *h, const struct challenge *c, const cha
 		(void)err_in(e, "the address of the registry's token server");
 		return TOKEN_FAILED;
 	}
-	enum http_result asked = ask(h, c, scope, who, &a, e);
-	enum token_result result = asked == HTTP_ANSWERED ? take(&a, host, who, ret, e) :
-				   asked == HTTP_BROKE	  ? TOKEN_AGAIN :
-							    TOKEN_FAILED;
+	enum http_result asked = ask(h, c, scope, login, &a, e);
+	enum token_result result = asked == HTTP_ANSWERED ? take(&a, host, login, ret, e)
+				   : asked == HTTP_BROKE  ? TOKEN_AGAIN
+							  : TOKEN_FAILED;
 	http_answer_done(&a);
 	return result;
 }

@@ -22,10 +22,10 @@ enum token_result {
  * that answers the challenge `c`.  `scope` is used if the challenge has none.  Without
  * credentials (the zero object) the request is anonymous. */
 enum token_result token_get(struct http *h, const struct challenge *c, const char *scope,
-			    const struct credentials *who, char **ret, struct err *e);
+			    const struct credentials *login, char **ret, struct err *e);
 
 /* Returns the header's value for Basic authentication; allocated, secret. */
-char *token_basic(const struct credentials *who);
+char *token_basic(const struct credentials *login);
 
 /* Gives the token in the server's answer, allocated. */
 int token_read(const char *text, size_t len, char **ret, struct err *e);

@@ -237,7 +237,7 @@ static void finish(struct check *c, const struct check_kind *kind)
 		(void)snprintf(c->means, sizeof(c->means), "%s", kind->means);
 }
 
-void check_try(const struct check_kind *kind, const struct host_user *who,
+void check_try(const struct check_kind *kind, const struct host_user *user,
 	       struct check *ret)
 {
 	struct trial *t = mmap(NULL, sizeof(*t), PROT_READ | PROT_WRITE,
@@ -249,7 +249,7 @@ void check_try(const struct check_kind *kind, const struct host_user *who,
 			       "no trial: map memory: %s", err_words(errno));
 		return;
 	}
-	t->who = who;
+	t->user = user;
 	run_probe(t, kind);
 	*ret = t->check;
 	(void)munmap(t, sizeof(*t));
@@ -263,7 +263,7 @@ static void pass_over(const struct check_kind *kind, struct check *ret)
 		       "not tried: it needs a user namespace");
 }
 
-void checks_host(const struct host_user *who, struct check ret[CHECKS_HOST])
+void checks_host(const struct host_user *user, struct check ret[CHECKS_HOST])
 {
 	bool has_user = false;
 
@@ -271,7 +271,7 @@ void checks_host(const struct host_user *who, struct check ret[CHECKS_HOST])
 		if (kinds[i].needs_user && !has_user)
 			pass_over(&kinds[i], &ret[i]);
 		else
-			check_try(&kinds[i], who, &ret[i]);
+			check_try(&kinds[i], user, &ret[i]);
 		if (!strcmp(kinds[i].name, USER_NAMESPACES))
 			has_user = ret[i].status == CHECK_OK;
 	}

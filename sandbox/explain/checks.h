@@ -7,8 +7,8 @@
  *
  *	struct check found[CHECKS_HOST];
  *
- *	host_user_become(&who, &e);
- *	checks_host(&who, found);
+ *	host_user_become(&user, &e);
+ *	checks_host(&user, found);
  *
  * A check leaves nothing behind and changes nothing on the host: all that it makes is
  * private to its process, which is killed after CHECK_SECONDS, and dies with the process
@@ -51,7 +51,7 @@ const char *check_status_name(enum check_status status);
  * probe makes, so that any of them can write the answer. */
 struct trial {
 	struct check check;
-	const struct host_user *who; /* the host's user that sandboxes run as */
+	const struct host_user *user; /* the host's user that sandboxes run as */
 	struct err e;		    /* the error of the process that failed */
 };
 
@@ -66,11 +66,11 @@ struct check_kind {
 
 /* Tries one check.  SIGCHLD must not be ignored.  A probe that gives no answer
  * in time, or dies, counts as CHECK_MISSING. */
-void check_try(const struct check_kind *kind, const struct host_user *who,
+void check_try(const struct check_kind *kind, const struct host_user *user,
 	       struct check *ret);
 
 /* Tries all checks of a host, in the order of docs/hutch-doctor.md. */
-void checks_host(const struct host_user *who, struct check ret[CHECKS_HOST]);
+void checks_host(const struct host_user *user, struct check ret[CHECKS_HOST]);
 
 /* Sets the answer of a probe.  Called in the probe's process. */
 void trial_found(struct trial *t, enum check_status status, const char *fmt, ...)

@@ -66,8 +66,8 @@ void probe_user_namespaces(struct trial *t)
 		trial_failed(t);
 	else
 		trial_found(t, CHECK_OK, "can be made by user %u, %s", geteuid(),
-			    t->who->was_root ? "for whom root's sandboxes stand"
-					     : "who has all rights in it");
+			    t->user->was_root ? "for whom root's sandboxes stand"
+					      : "who has all rights in it");
 }
 
 void probe_namespaces(struct trial *t)

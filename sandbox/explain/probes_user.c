@@ -75,7 +75,7 @@ void probe_id_ranges(struct trial *t)
 	struct plan p;
 
 	plan_init(&p);
-	if (plan_ranges(&p, t->who, &t->e) < 0 || use_ranges(t, &p) < 0)
+	if (plan_ranges(&p, t->user, &t->e) < 0 || use_ranges(t, &p) < 0)
 		trial_failed(t);
 	else
 		trial_found(t, CHECK_OK,
@@ -99,7 +99,7 @@ static int try_to_write(const char *folder)
 
 static void advise_runtime(struct trial *t)
 {
-	if (t->who->was_root)
+	if (t->user->was_root)
 		trial_remedy(t, "start hutch as an ordinary user");
 	else if (access("/run/systemd/system", F_OK) == 0)
 		trial_remedy(t, "as root: loginctl enable-linger %u; then: export "

@@ -34,7 +34,7 @@ enum watch { WATCH_LINE, WATCH_FAILURE, WATCH_SIGNALS, WATCH_PUMPS,
 	     WATCH_COUNT = WATCH_PUMPS + STDIO_COUNT };
 
 struct landlock_run {
-	struct launch l; /* only who, plan, filter, profile, stdio, upper, signals and
+	struct launch l; /* only user, plan, filter, profile, stdio, upper, signals and
 			  * words are used */
 	struct landlock_rules rules;
 	struct subreaper subreaper;
@@ -66,9 +66,9 @@ static void set_unless_said(struct landlock_run *r, const char *name, const char
  * runs as the user that the files belong to. */
 static void plan_user(struct landlock_run *r)
 {
-	AUTO_FREE char *listed = host_user_name(r->l.who.uid);
+	AUTO_FREE char *listed = host_user_name(r->l.user.uid);
 	AUTO_FREE char *name = listed ? text_copy(listed)
-				      : text_format("%u", r->l.who.uid);
+				      : text_format("%u", r->l.user.uid);
 
 	set_unless_said(r, "USER", name);
 	set_unless_said(r, "LOGNAME", name);
@@ -84,7 +84,7 @@ static void plan_environment(struct landlock_run *r, const char *private)
 	AUTO_FREE char *home = text_format("%s/home", private);
 	AUTO_FREE char *tmp = text_format("%s/tmp", private);
 
-	environment_build(policy, r->l.who.uid, shell, zone, &r->l.plan.env);
+	environment_build(policy, r->l.user.uid, shell, zone, &r->l.plan.env);
 	plan_user(r);
 	set_unless_said(r, "HOME", home);
 	set_unless_said(r, "TMPDIR", tmp);
@@ -128,14 +128,14 @@ static int prepare(struct landlock_run *r, bool is_dry_run, struct err *e)
 {
 	struct launch *l = &r->l;
 
-	if (check_kernel(e) < 0 || host_user_decide(l->policy, &l->who, e) < 0)
+	if (check_kernel(e) < 0 || host_user_decide(l->policy, &l->user, e) < 0)
 		return -1;
 	/* The stdio files and the seccomp profile are opened before root is dropped,
 	 * with the rights of the user that called hutch. */
 	if ((!is_dry_run && stdio_open(&l->stdio, l->policy, e) < 0) ||
 	    launch_load_filter(l, e) < 0)
 		return -1;
-	if (host_user_become(&l->who, e) < 0)
+	if (host_user_become(&l->user, e) < 0)
 		return -1;
 	return landlock_rules_build(&r->rules, l->policy, e) < 0
 		       ? -1
@@ -210,7 +210,7 @@ static int start(struct landlock_run *r, struct err *e)
 	stdio_handed_over(&r->l.stdio);
 	/* An undumpable launcher keeps the user's other processes out of its memory;
 	 * launch_start() gives the whole reason. */
-	if ((r->l.who.was_root || r->l.policy->secrets.count) &&
+	if ((r->l.user.was_root || r->l.policy->secrets.count) &&
 	    prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(e, "prctl PR_SET_DUMPABLE");
 	return 0;
@@ -397,7 +397,7 @@ static int dry_run(struct landlock_run *r, struct err *e)
 	landlock_rules_print(&r->rules, stdout);
 	(void)printf("write     a private folder: home, tmp, workspace\n"
 		     "network   %s\nuser      %u\n",
-		     is_online ? "this host's, TCP alone" : "none", r->l.who.uid);
+		     is_online ? "this host's, TCP alone" : "none", r->l.user.uid);
 	return 0;
 }
 

@@ -134,7 +134,7 @@ static void on_denials(struct instance *g, int64_t now)
 
 	for (int i = 0; i < DENIALS_TURN; i++)
 		if ((c = denials_take(&g->sandbox->denials, &session, now)) && g->refused)
-			g->refused(g->who, c, session);
+			g->refused(g->context, c, session);
 }
 
 /* --- the channel ---------------------------------------------------------- */
@@ -166,7 +166,7 @@ static int take_frame(struct instance *g, const struct frame *f, struct err *e)
 	bool is_ports = g->ports && (f->type == MSG_FINISHED || f->type == MSG_CLOSED);
 	if ((is_hello	? take_hello(g, f, e)
 	     : is_ports ? ports_frame(g->ports, f, e)
-			: g->take(g->who, f, e)) < 0)
+			: g->take(g->context, f, e)) < 0)
 		return -1;
 	channel_took(&g->channel, f);
 	return 0;
@@ -182,7 +182,7 @@ static bool take_frames(struct instance *g, bool are_last)
 	int got = 0;
 
 	while (g->cause == INSTANCE_RUNS &&
-	       (are_last || !g->is_full || !g->is_full(g->who)) &&
+	       (are_last || !g->is_full || !g->is_full(g->context)) &&
 	       (got = channel_next(&g->channel, &f, &e)) > 0) {
 		if (take_frame(g, &f, &e) < 0)
 			instance_broke_protocol(g, &e);
@@ -271,7 +271,7 @@ static void on_host(struct instance *g)
 	if (!protect_watch_look(g->protect_watch, &e))
 		return;
 	if (g->unprotected) {
-		g->unprotected(g->who, &e);
+		g->unprotected(g->context, &e);
 		return;
 	}
 	(void)err_in(&e, "the sandbox was ended");
@@ -303,7 +303,7 @@ static void carry(struct instance *g, bool has_events, int64_t now)
 void instance_watch(const struct instance *g, struct pollfd *w)
 {
 	const struct sandbox *box = g->sandbox;
-	bool is_full = g->is_full && g->is_full(g->who);
+	bool is_full = g->is_full && g->is_full(g->context);
 	short events = channel_events(&g->channel);
 	bool listens = !instance_is_over(g) && !g->is_closed;
 

@@ -72,11 +72,12 @@ struct instance {
 	uint64_t watched_memory; /* the memory limit that hutch itself enforces, in
 				  * bytes; 0: memory is not watched */
 
-	void *who; /* borrowed: the first argument of the callbacks below */
+	void *context; /* borrowed: the first argument of the callbacks below */
 	/* Takes a frame other than "hello".  Returns -1 if the frame breaks the
 	 * protocol. */
-	int (*take)(void *who, const struct frame *f, struct err *e);
-	bool (*is_full)(void *who); /* tells whether frames must wait (instance_take());
+	int (*take)(void *context, const struct frame *f, struct err *e);
+	bool (*is_full)(
+		void *context);	    /* tells whether frames must wait (instance_take());
 				     * NULL: they never wait */
 	struct ports *ports;	    /* borrowed: the published ports; NULL: no port can
 				     * be published */
@@ -84,10 +85,10 @@ struct instance {
 					      * watched */
 	/* Called when the host has replaced a protected file; NULL: the sandbox is ended
 	 * then. */
-	void (*unprotected)(void *who, const struct err *why);
+	void (*unprotected)(void *context, const struct err *why);
 	/* Called when the filter has refused a system call; `session` is the session
 	 * leader of the calling process (denials_take()).  May be NULL. */
-	void (*refused)(void *who, const struct refused_call *c, pid_t session);
+	void (*refused)(void *context, const struct refused_call *c, pid_t session);
 
 	struct channel channel;
 	enum instance_state state;

@@ -207,13 +207,13 @@ int launch_load_filter(struct launch *l, struct err *e)
 static int build_plan(struct launch *l, struct err *e)
 {
 	if (l->policy->image == IMAGE_STORE) {
-		l->store_image.was_root = l->who.was_root;
+		l->store_image.was_root = l->user.was_root;
 		if (store_image_open(&l->store_image, l->policy, l->plan.is_dry_run, e) <
 		    0)
 			return -1;
 		l->plan.store_image = &l->store_image;
 	}
-	if (plan_build(&l->plan, l->policy, &l->who, e) < 0)
+	if (plan_build(&l->plan, l->policy, &l->user, e) < 0)
 		return -1;
 	if (l->plan.store_image && l->plan.has_ranges)
 		store_image_name_ranged(&l->store_image, &l->plan.ids);
@@ -227,7 +227,7 @@ int launch_prepare(struct launch *l, bool has_stdio, struct err *e)
 	/* An executor that runs a single command (`hutch run`) need not outlive that
 	 * command. */
 	l->outlives = l->cgroup.is_split = l->plan.has_logs = !has_stdio;
-	if (host_user_decide(l->policy, &l->who, e) < 0)
+	if (host_user_decide(l->policy, &l->user, e) < 0)
 		return -1;
 	/* The executor, the stdio files and the ports are opened with the rights of the
 	 * caller, even if that is root: the user that root becomes may have no access to
@@ -238,9 +238,9 @@ int launch_prepare(struct launch *l, bool has_stdio, struct err *e)
 		return -1;
 	if (launch_load_filter(l, e) < 0)
 		return -1;
-	if (host_user_become(&l->who, e) < 0 || audit_open(&l->audit, l->policy, e) < 0)
+	if (host_user_become(&l->user, e) < 0 || audit_open(&l->audit, l->policy, e) < 0)
 		return -1;
-	if (l->observer && l->observer->prepare(l->observer->self, &l->who, e) < 0)
+	if (l->observer && l->observer->prepare(l->observer->self, &l->user, e) < 0)
 		return -1;
 	return build_plan(l, e);
 }
@@ -353,8 +353,10 @@ static int prepare_copy(struct launch *l, const struct err *why, struct err *e)
 		return -1;
 	plan_set_copy(&l->plan, l->upper.path);
 	l->degraded |= DEGRADED_IMAGE | (l->policy->limits.disk ? DEGRADED_DISK : 0u);
-	const struct root_copy copy = { .root = &l->plan.steps[0], .why = why,
-				     .words = l->words, .was_root = l->who.was_root };
+	const struct root_copy copy = { .root = &l->plan.steps[0],
+					.why = why,
+					.words = l->words,
+					.was_root = l->user.was_root };
 	return root_copy_fill(&copy, e);
 }
 
@@ -422,10 +424,10 @@ static void degrade_disk(struct launch *l)
  * reads the error, but the delegated cgroup that is missing is one of that user. */
 static int explain_to_root(const struct launch *l, struct err *e)
 {
-	if (!l->who.was_root)
+	if (!l->user.was_root)
 		return -1;
-	(void)err_in(e, "as user %u, for whom root's sandboxes stand (%s)", l->who.uid,
-		     l->who.why);
+	(void)err_in(e, "as user %u, for whom root's sandboxes stand (%s)", l->user.uid,
+		     l->user.why);
 	if (e->kind != ERR_REFUSED)
 		return -1;
 	return err_remedy(
@@ -433,7 +435,7 @@ static int explain_to_root(const struct launch *l, struct err *e)
 		"`hutch doctor`, as root, says how this user gets one; with systemd: "
 		"systemd-run --uid=%u -p Delegate=yes --pipe hutch ...; or add "
 		"--best-effort, for limits that are weaker",
-		l->who.uid);
+		l->user.uid);
 }
 
 /* Finds a place for a cgroup.  Without a limit no cgroup is needed, and systemd is not
@@ -485,7 +487,7 @@ static int prepare_host(struct launch *l, struct err *e)
 		if (l->policy->publishes[i].path)
 			list_add(&l->sockets, l->policy->publishes[i].path);
 	degrade_disk(l);
-	l->cow.is_roots = l->who.was_root;
+	l->cow.is_roots = l->user.was_root;
 	for (size_t i = 0; i < l->policy->protects.count; i++)
 		list_add(&l->cow.protects, l->policy->protects.items[i]);
 	if (l->audit.is_on) {
@@ -557,7 +559,7 @@ int launch_start(struct launch *l, struct err *e)
 	 * access mode checking): the user that root became may have other processes, and
 	 * root's environment is still in this memory.  It also keeps secrets out of core
 	 * files. */
-	if ((l->who.was_root || l->policy->secrets.count) &&
+	if ((l->user.was_root || l->policy->secrets.count) &&
 	    prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(e, "prctl PR_SET_DUMPABLE");
 	return 0;
@@ -566,8 +568,8 @@ int launch_start(struct launch *l, struct err *e)
 int launch_plan(struct launch *l, struct err *e)
 {
 	l->plan.is_dry_run = true;
-	if (host_user_decide(l->policy, &l->who, e) < 0 || launch_load_filter(l, e) < 0 ||
-	    host_user_become(&l->who, e) < 0)
+	if (host_user_decide(l->policy, &l->user, e) < 0 ||
+	    launch_load_filter(l, e) < 0 || host_user_become(&l->user, e) < 0)
 		return -1;
 	return build_plan(l, e);
 }

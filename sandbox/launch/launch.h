@@ -37,7 +37,7 @@ struct registry_entry;
 struct launch_observer {
 	/* Called before the plan is built, when this process has become the user that
 	 * the sandbox stands for. */
-	int (*prepare)(void *self, const struct host_user *who, struct err *e);
+	int (*prepare)(void *self, const struct host_user *user, struct err *e);
 	void *self;	     /* borrowed */
 	struct trace *trace; /* borrowed: records the paths and addresses in system
 			      * calls */
@@ -62,7 +62,7 @@ struct launch {
 	int words; /* borrowed: the descriptor for notes to the user, also from hutch's
 		    * other programs; stderr unless set before launch_start() */
 	bool outlives; /* the executor goes on after a command has ended */
-	struct host_user who;
+	struct host_user user;
 	struct plan plan;
 	struct store_image store_image; /* the image, if it comes from the image store */
 	struct program executor;

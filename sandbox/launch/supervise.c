@@ -152,9 +152,9 @@ static const struct answer {
 	[MSG_EXITED] = { RUNNING, on_exited },
 };
 
-static int take_frame(void *who, const struct frame *f, struct err *e)
+static int take_frame(void *context, const struct frame *f, struct err *e)
 {
-	struct supervisor *s = who;
+	struct supervisor *s = context;
 	/* instance.c has checked that the type is in range */
 	const struct answer *a = &answers[f->type];
 
@@ -340,7 +340,7 @@ void supervise_run(struct run *run, struct result *ret)
 
 	*ret = (struct result){ 0 };
 	s.instance = (struct instance){ .sandbox = run->sandbox,
-					.who = &s,
+					.context = &s,
 					.take = take_frame,
 					.watched_memory = run->watched_memory,
 					.protect_watch = run->protect_watch,

@@ -23,7 +23,7 @@
  * the other paths are not shown. */
 #define LEARN_SHOWN 2000
 
-static int prepare(void *self, const struct host_user *who, struct err *e);
+static int prepare(void *self, const struct host_user *user, struct err *e);
 
 void learn_init(struct learn *l, const struct policy *asked, const char *out)
 {
@@ -316,7 +316,7 @@ static void show_host(struct learn *l)
 
 /* --- before and after ------------------------------------------------------------- */
 
-static int prepare(void *self, const struct host_user *who, struct err *e)
+static int prepare(void *self, const struct host_user *user, struct err *e)
 {
 	struct learn *l = self;
 
@@ -324,7 +324,7 @@ static int prepare(void *self, const struct host_user *who, struct err *e)
 		return -1;
 	l->plain.is_dry_run = true; /* this plan is only asked which paths it shows; no
 				     * sandbox is made from it */
-	if (plan_build(&l->plain, l->asked, who, e) < 0)
+	if (plan_build(&l->plain, l->asked, user, e) < 0)
 		return -1;
 	copy_volumes(l->asked, &l->wide, true);
 	show_host(l);

@@ -418,8 +418,9 @@ void job_hand_over(const struct job *j, int fd, bool is_cloexec)
 
 void broker_do(struct broker_work *w, const struct seccomp_notif *call)
 {
-	struct job j = { .work = w, .target = { w->listener, call },
-			 .path_walk = { .read_link = job_read_link, .who = &j } };
+	struct job j = { .work = w,
+			 .target = { w->listener, call },
+			 .path_walk = { .read_link = job_read_link, .context = &j } };
 	const struct made_call *c = find_call(&call->data);
 	const int result = c ? do_call(&j, c) : -ENOSYS;
 

@@ -57,9 +57,9 @@ static bool is_planted(const struct job *j, int dir, const struct stat *link)
 	return (st.st_mode & open_to_all) == open_to_all && link->st_uid != j->work->uid;
 }
 
-int job_read_link(void *who, int dir, const char *name, char *to)
+int job_read_link(void *context, int dir, const char *name, char *to)
 {
-	const struct job *j = who;
+	const struct job *j = context;
 	AUTO_CLOSE int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 

@@ -56,9 +56,9 @@ static int go_to(struct walk *w, const char *path)
 	return PATH_WALK_ON;
 }
 
-static int go_root(void *who)
+static int go_root(void *context)
 {
-	return go_to(who, "/");
+	return go_to(context, "/");
 }
 
 static int go_up(struct walk *w)
@@ -95,9 +95,9 @@ static int go_down(struct walk *w, const char *name, bool is_last)
 	return f.kind == FOUND ? PATH_WALK_ON : stop(w, f.kind);
 }
 
-static int enter(void *who, const char *name, bool is_last)
+static int enter(void *context, const char *name, bool is_last)
 {
-	struct walk *w = who;
+	struct walk *w = context;
 
 	if (!S_ISDIR(w->here->st.st_mode))
 		return stop(w, FOUND_FILE);
@@ -108,9 +108,9 @@ static int enter(void *who, const char *name, bool is_last)
 	return !strcmp(name, "..") ? go_up(w) : go_down(w, name, is_last);
 }
 
-static int read_link(void *who, const char *name, char *to)
+static int read_link(void *context, const char *name, char *to)
 {
-	const struct walk *w = who;
+	const struct walk *w = context;
 	const struct found *f = &w->link;
 	ssize_t len;
 
@@ -132,7 +132,7 @@ void lookup_path(const struct lookup *l, const char *path, bool follows,
 {
 	static const struct path_tree shown = { enter, read_link, go_root };
 	struct walk w = { .lookup = l, .here = ret, .follows = follows };
-	struct path_walk walk = { .tree = &shown, .who = &w };
+	struct path_walk walk = { .tree = &shown, .context = &w };
 
 	lookup_place(l, "/", ret);
 	if (path_walk(&walk, path) == -ELOOP) {

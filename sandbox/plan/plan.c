@@ -62,19 +62,19 @@ struct step *plan_add(struct plan *p, enum step_kind kind, const char *target)
 	return s;
 }
 
-int plan_ranges(struct plan *p, const struct host_user *who, struct err *e)
+int plan_ranges(struct plan *p, const struct host_user *user, struct err *e)
 {
-	AUTO_FREE char *name = host_user_name(who->uid);
-	const struct subid_owner owner = { name, who->uid };
+	AUTO_FREE char *name = host_user_name(user->uid);
+	const struct subid_owner owner = { name, user->uid };
 
-	if (idmaps_find(&p->ids, &owner, who->gid, e) < 0)
+	if (idmaps_find(&p->ids, &owner, user->gid, e) < 0)
 		return -1;
 	p->has_ranges = true;
 	return 0;
 }
 
 static int plan_ids(struct plan *p, const struct policy *policy,
-		    const struct host_user *who, struct err *e)
+		    const struct host_user *user, struct err *e)
 {
 	if (p->store_image) {
 		p->uid = p->store_image->uid;
@@ -85,10 +85,10 @@ static int plan_ids(struct plan *p, const struct policy *policy,
 	p->pretends = policy->image != IMAGE_HOST && policy->idmap == IDMAP_SINGLE &&
 		      p->uid == 0 && !policy->seccomp;
 	if (policy->idmap == IDMAP_RANGES)
-		return plan_ranges(p, who, e);
+		return plan_ranges(p, user, e);
 	/* layer: one-id */
-	p->ids.uid_count = idmap_single(p->ids.uids, p->uid, who->uid);
-	p->ids.gid_count = idmap_single(p->ids.gids, p->gid, who->gid);
+	p->ids.uid_count = idmap_single(p->ids.uids, p->uid, user->uid);
+	p->ids.gid_count = idmap_single(p->ids.gids, p->gid, user->gid);
 	return 0;
 }
 
@@ -226,10 +226,10 @@ uint64_t plan_executor_caps(const struct plan *p)
 	return p->root_caps | (p->has_ranges ? tools : 0);
 }
 
-int plan_build(struct plan *p, const struct policy *policy, const struct host_user *who,
+int plan_build(struct plan *p, const struct policy *policy, const struct host_user *user,
 	       struct err *e)
 {
-	if (plan_ids(p, policy, who, e) < 0)
+	if (plan_ids(p, policy, user, e) < 0)
 		return -1;
 	p->caps = p->root_caps = p->other_caps = caps_for(policy, p->uid);
 	if (p->has_ranges) {

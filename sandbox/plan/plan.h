@@ -152,12 +152,12 @@ void plan_done(struct plan *p);
 /* Looks at the host and writes the steps down.  Fails if the host lacks
  * something that the policy names (ERR_NOT_FOUND), or if a mount would expose
  * hutch's own folders. */
-int plan_build(struct plan *p, const struct policy *policy, const struct host_user *who,
+int plan_build(struct plan *p, const struct policy *policy, const struct host_user *user,
 	       struct err *e);
 
 /* Plans the id maps for --idmap ranges, from the entries of /etc/subuid and /etc/subgid
  * for the user's number or for the user's name in passwd(5). */
-int plan_ranges(struct plan *p, const struct host_user *who, struct err *e);
+int plan_ranges(struct plan *p, const struct host_user *user, struct err *e);
 
 /* Adds a zeroed step to the plan.  The returned pointer is good until the next
  * step is added. */

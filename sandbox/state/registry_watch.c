@@ -20,8 +20,8 @@ struct registry_place {
 };
 
 struct teller {
-	void (*take)(void *who, const char *name);
-	void *who;
+	void (*take)(void *context, const char *name);
+	void *context;
 };
 
 /* Watches the folder by its descriptor, since its path may lead to another folder by
@@ -83,7 +83,7 @@ static void on_folder(struct registry_watch *w, const char *name, const struct t
 		return; /* the folder is gone again, and so is the sandbox */
 	if (faccessat(folder, STATE_DIR_SOCKET, F_OK, 0) == 0) {
 		(void)inotify_rm_watch(w->fd, watch);
-		t->take(t->who, name);
+		t->take(t->context, name);
 		return;
 	}
 	w->places = mem_resize(w->places, w->count + 1, sizeof(*w->places));
@@ -101,7 +101,7 @@ static void on_file(struct registry_watch *w, struct registry_place *p, const ch
 	forget(w, p);
 	(void)inotify_rm_watch(w->fd, here.watch); /* fails if the folder is gone, and
 						    * the watch with it */
-	t->take(t->who, here.name);
+	t->take(t->context, here.name);
 }
 
 static int list(struct registry_watch *w, const struct teller *t, struct err *e)
@@ -117,10 +117,10 @@ static int list(struct registry_watch *w, const struct teller *t, struct err *e)
 }
 
 int registry_watch_list(struct registry_watch *w,
-			void (*take)(void *who, const char *name), void *who,
+			void (*take)(void *context, const char *name), void *context,
 			struct err *e)
 {
-	const struct teller t = { take, who };
+	const struct teller t = { take, context };
 
 	return list(w, &t, e);
 }
@@ -142,11 +142,11 @@ static int on_event(struct registry_watch *w, const struct inotify_event *x,
 }
 
 int registry_watch_take(struct registry_watch *w,
-			void (*take)(void *who, const char *name), void *who,
+			void (*take)(void *context, const char *name), void *context,
 			struct err *e)
 {
 	_Alignas(struct inotify_event) char bytes[4096];
-	const struct teller t = { take, who };
+	const struct teller t = { take, context };
 	ssize_t n;
 
 	while ((n = read(w->fd, bytes, sizeof(bytes))) > 0)

@@ -29,8 +29,8 @@ void registry_watch_done(struct registry_watch *w);
 
 /* Both functions call `take` with each name to be reported, and do not wait. */
 int registry_watch_list(struct registry_watch *w,
-			void (*take)(void *who, const char *name), void *who,
+			void (*take)(void *context, const char *name), void *context,
 			struct err *e);
 int registry_watch_take(struct registry_watch *w,
-			void (*take)(void *who, const char *name), void *who,
+			void (*take)(void *context, const char *name), void *context,
 			struct err *e);

@@ -222,11 +222,11 @@ static bool datagram_pair(int pair[2])
 	       !connect(pair[1], (void *)&name, len);
 }
 
-static bool is_asleep_or_over(void *who)
+static bool is_asleep_or_over(void *context)
 {
 	char text[200] = "";
 
-	(void)file_read(path_of_pid(*(pid_t *)who, "stat").s, text, sizeof(text));
+	(void)file_read(path_of_pid(*(pid_t *)context, "stat").s, text, sizeof(text));
 	const char *state = strrchr(text, ')');
 	return !state || state[2] == 'S' || state[2] == 'Z';
 }

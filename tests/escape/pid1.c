@@ -191,17 +191,17 @@ static void target_priority(struct trial *t)
 {
 	int which = (int)t->probe->value;
 	int nice = getpriority(PRIO_PROCESS, 0);
-	id_t who = which == PRIO_USER ? getuid() : (id_t)t->set->target;
+	id_t target = which == PRIO_USER ? getuid() : (id_t)t->set->target;
 
-	trial_file(t, setpriority((__priority_which_t)which, who, nice));
+	trial_file(t, setpriority((__priority_which_t)which, target, nice));
 }
 
 static void target_ioprio(struct trial *t)
 {
 	int which = (int)t->probe->value;
-	int who = which == IOPRIO_WHO_USER ? (int)getuid() : t->set->target;
+	int target = which == IOPRIO_WHO_USER ? (int)getuid() : t->set->target;
 
-	trial_file(t, syscall(SYS_ioprio_set, which, who,
+	trial_file(t, syscall(SYS_ioprio_set, which, target,
 			      IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, 4)));
 }
 

@@ -13,9 +13,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const char *get(const void *who, const char *name, size_t len)
+static const char *get(const void *context, const char *name, size_t len)
 {
-	(void)who;
+	(void)context;
 	return len == 1 ? NULL : len == 2 ? "" : name;
 }
 

@@ -80,8 +80,9 @@ static void open_scene(struct scene *x)
 	*s = (struct supervisor){ .now_ms = 1, .launch = &x->launch, .entry = &x->entry,
 				  .ready = -1, .created = created, .listener = -1,
 				  .status = REGISTRY_READY };
-	s->instance = (struct instance){ .sandbox = &x->launch.sandbox, .who = s,
-				   .state = INSTANCE_READY };
+	s->instance = (struct instance){ .sandbox = &x->launch.sandbox,
+					 .context = s,
+					 .state = INSTANCE_READY };
 	instance_init(&s->instance, s->now_ms);
 	dispatcher_init(&s->dispatcher);
 	methods_init_jobs(s);

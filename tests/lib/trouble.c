@@ -247,9 +247,9 @@ static void *wait_twice(void *arg)
 
 /* True once the other thread waits for the call.  Until then this thread's wait
  * times out; from then on it is refused. */
-static bool is_waited_for(void *who)
+static bool is_waited_for(void *context)
 {
-	const struct twice *twice = who;
+	const struct twice *twice = context;
 	struct hutch_error e;
 
 	check(hutch_wait(twice->h, twice->call, 0, NULL, &e) == -1);

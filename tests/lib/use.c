@@ -182,7 +182,7 @@ static void serve_an_event_loop(void)
 
 /* hutch_next() tells a program that makes no request, and only polls, that the
  * sandbox is ready. */
-static void open_for_who_only_polls(void)
+static void open_for_a_caller_that_only_polls(void)
 {
 	struct hutch *box = trial_create("box"), *h;
 	const struct hutch_how how = { .size = sizeof(how), .program = trial_program() };
@@ -602,7 +602,7 @@ const struct trial trials_use[] = {
 	{ "run_at_once", run_at_once },
 	{ "keep_no_more_than_16_mib", keep_no_more_than_16_mib },
 	{ "serve_an_event_loop", serve_an_event_loop },
-	{ "open_for_who_only_polls", open_for_who_only_polls },
+	{ "open_for_a_caller_that_only_polls", open_for_a_caller_that_only_polls },
 	{ "copy_files", copy_files },
 	{ "do_actions", do_actions },
 	{ "stream_actions", stream_actions },

@@ -16,9 +16,9 @@
 #include "archive/unpack.h"
 #include "base/err.h"
 
-static void tell(void *who, const char *path, const char *why)
+static void tell(void *context, const char *path, const char *why)
 {
-	(void)fprintf(stderr, "%s: %s: %s\n", (const char *)who, path, why);
+	(void)fprintf(stderr, "%s: %s: %s\n", (const char *)context, path, why);
 }
 
 static int fail(const struct err *e)
@@ -29,7 +29,9 @@ static int fail(const struct err *e)
 
 static int run_pack(int argc, char **argv)
 {
-	struct pack p = { .out = 1, .who = (char[]){ "left out" }, .on_left_out = tell };
+	struct pack p = { .out = 1,
+			  .context = (char[]){ "left out" },
+			  .on_left_out = tell };
 	struct err e;
 	int i = 2, result = 0;
 
@@ -49,7 +51,7 @@ static int run_pack(int argc, char **argv)
 
 static int run_unpack(int argc, char **argv)
 {
-	struct unpack u = { .who = (char[]){ "left out" }, .on_left_out = tell };
+	struct unpack u = { .context = (char[]){ "left out" }, .on_left_out = tell };
 	struct err e;
 	int option;
 

@@ -38,7 +38,7 @@ done_by() {
 }
 
 @test "an event loop polls one descriptor, and nothing waits" {
-	done_by serve_an_event_loop open_for_who_only_polls
+	done_by serve_an_event_loop open_for_a_caller_that_only_polls
 }
 
 @test "files go in and out through pipes" {

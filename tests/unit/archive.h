@@ -28,14 +28,14 @@ struct told {
 	struct list left_out, links;
 };
 
-static inline void told_left_out(void *who, const char *path, const char *why)
+static inline void told_left_out(void *context, const char *path, const char *why)
 {
-	list_addf(&((struct told *)who)->left_out, "%s: %s", path, why);
+	list_addf(&((struct told *)context)->left_out, "%s: %s", path, why);
 }
 
-static inline void told_link(void *who, const char *path, const char *to)
+static inline void told_link(void *context, const char *path, const char *to)
 {
-	list_addf(&((struct told *)who)->links, "%s -> %s", path, to);
+	list_addf(&((struct told *)context)->links, "%s -> %s", path, to);
 }
 
 static inline void told_done(struct told *t)

@@ -46,8 +46,9 @@ static inline void control_begin(struct control *x)
 	x->launch.sandbox.channel = control_pair(&x->executor);
 	*s = (struct supervisor){ .now_ms = NOW, .launch = &x->launch, .entry = &x->entry,
 				  .ready = -1, .listener = -1, .status = REGISTRY_READY };
-	s->instance = (struct instance){ .sandbox = &x->launch.sandbox, .who = s,
-				   .state = INSTANCE_READY };
+	s->instance = (struct instance){ .sandbox = &x->launch.sandbox,
+					 .context = s,
+					 .state = INSTANCE_READY };
 	instance_init(&s->instance, NOW);
 	pause_init(&s->pause);
 	dispatcher_init(&s->dispatcher);

@@ -182,11 +182,11 @@ static inline struct scene_process scene_process(pid_t pid)
 	return p;
 }
 
-/* For patience_wait(): true if the child *who sleeps in a system call, or has
+/* For patience_wait(): true if the child *context sleeps in a system call, or has
  * ended. */
-static inline bool scene_sleeps_or_ended(void *who)
+static inline bool scene_sleeps_or_ended(void *context)
 {
-	const char state = scene_process(*(const pid_t *)who).state;
+	const char state = scene_process(*(const pid_t *)context).state;
 
 	return state == 'S' || state == 'Z';
 }

@@ -480,9 +480,9 @@ struct rest {
 	unsigned long before;
 };
 
-static bool has_not_woken_up(void *who)
+static bool has_not_woken_up(void *context)
 {
-	struct rest *r = who;
+	struct rest *r = context;
 	unsigned long before = r->before;
 
 	r->before = sleeps_of(r->pid);

@@ -544,9 +544,9 @@ struct next {
 	bool is_held;
 };
 
-static bool another_has_begun(void *who)
+static bool another_has_begun(void *context)
 {
-	const struct next *n = who;
+	const struct next *n = context;
 	struct inside now = inside_look(n->s);
 
 	return now.count == 1 && now.one != n->killed &&

@@ -52,9 +52,9 @@ static int64_t changed_ns(int fd)
 	return st.st_ctim.tv_sec * INT64_C(1000000000) + st.st_ctim.tv_nsec;
 }
 
-static bool has_ticked(void *who)
+static bool has_ticked(void *context)
 {
-	const struct beginning *b = who;
+	const struct beginning *b = context;
 
 	return changed_ns(b->probe) > b->started_ns;
 }
@@ -79,18 +79,18 @@ struct heard {
 	void **state;
 };
 
-static void on_done(void *who, const struct meeting *m)
+static void on_done(void *context, const struct meeting *m)
 {
-	struct heard *h = who;
+	struct heard *h = context;
 
 	list_addf(&h->done, "%c %s", m->kind, m->path);
 	if (h->hook)
 		h->hook(h->state, m->path);
 }
 
-static void on_refused(void *who, const char *path, const char *why)
+static void on_refused(void *context, const char *path, const char *why)
 {
-	list_addf(&((struct heard *)who)->refused, "%s: %s", path, why);
+	list_addf(&((struct heard *)context)->refused, "%s: %s", path, why);
 }
 
 static void heard_done(struct heard *h)
@@ -117,7 +117,7 @@ static int apply(void **state, struct apply *a, struct heard *h)
 	a->id = ID;
 	if (!a->repositories)
 		a->repositories = &broken;
-	a->who = h;
+	a->context = h;
 	a->on_done = on_done;
 	a->on_refused = on_refused;
 	assert_int_equal(apply_begin(a, &e), 0);

@@ -48,7 +48,7 @@ static void begin(struct pack *p, struct told *told)
 {
 	*told = (struct told){ 0 };
 	*p = (struct pack){ .out = memfd_create("tar", MFD_CLOEXEC),
-			    .who = told,
+			    .context = told,
 			    .on_left_out = told_left_out };
 	assert_true(p->out >= 0);
 }
@@ -454,7 +454,8 @@ static void start_packing(void **state, struct packing *p)
 	p->pid = fork();
 	if (p->pid == 0) {
 		struct told told = { 0 };
-		struct pack pack = { .out = out[1], .who = &told,
+		struct pack pack = { .out = out[1],
+				     .context = &told,
 				     .on_left_out = told_left_out };
 		struct err e = { 0 };
 		(void)close(out[0]);

@@ -468,7 +468,7 @@ static void test_a_link_that_is_linked_hard_is_not_followed(void **state)
 static void test_devices_and_the_unknown_are_left_out_and_told(void **state)
 {
 	struct told told = { 0 };
-	struct unpack u = { .who = &told, .on_left_out = told_left_out };
+	struct unpack u = { .context = &told, .on_left_out = told_left_out };
 	struct buffer tar;
 
 	tar_start(&tar);
@@ -500,7 +500,9 @@ static void check_links(void **state, const char *rename, const char *expected)
 	};
 	char got[ARRAY_LEN(links) + 1] = "";
 	struct told told = { 0 };
-	struct unpack u = { .rename = rename, .who = &told, .on_link_out = told_link };
+	struct unpack u = { .rename = rename,
+			    .context = &told,
+			    .on_link_out = told_link };
 	struct buffer tar;
 
 	tar_start(&tar);
@@ -527,7 +529,7 @@ static void test_links_that_lead_out_of_the_new_name_are_told(void **state)
 {
 	static const char *const to[] = { "b", "../b", "sub", "sub/../..", "./sub/.." };
 	struct told told = { 0 };
-	struct unpack u = { .rename = "x", .who = &told, .on_link_out = told_link };
+	struct unpack u = { .rename = "x", .context = &told, .on_link_out = told_link };
 	struct buffer tar;
 
 	tar_start(&tar);

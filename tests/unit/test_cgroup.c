@@ -73,11 +73,11 @@ static void build(struct world *w)
 {
 	AUTO_FREE char *hog = built("tests/vm/hog");
 	AUTO_FREE char *volume = text_format("%s:/hog:ro", hog);
-	struct host_user who;
+	struct host_user user;
 
 	assert_int_equal(volume_parse_bind(&w->policy, volume, &w->e), 0);
-	assert_int_equal(host_user_decide(&w->policy, &who, &w->e), 0);
-	assert_int_equal(plan_build(&w->plan, &w->policy, &who, &w->e), 0);
+	assert_int_equal(host_user_decide(&w->policy, &user, &w->e), 0);
+	assert_int_equal(plan_build(&w->plan, &w->policy, &user, &w->e), 0);
 	AUTO_FREE char *path = cgroup_commands_path(&w->cgroup);
 	assert_int_equal(limits_show_cgroup(&w->plan, path, &w->e), 0);
 	open_executor(w);
@@ -196,9 +196,9 @@ static const char *const leavings[] = {
 
 /* The kernel frees the content of a process's pipes a moment after its end, and
  * sends no event. */
-static bool is_given_back(void *who)
+static bool is_given_back(void *context)
 {
-	const struct world *w = who;
+	const struct world *w = context;
 	struct consumption now;
 
 	cgroup_consumption(&w->cgroup, &now);

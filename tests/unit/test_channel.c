@@ -218,11 +218,11 @@ static void test_no_descriptor_comes_in(void **state)
 static void test_credentials_change_nothing(void **state)
 {
 	struct pair *p = *state;
-	struct ucred who = { getpid(), getuid(), getgid() };
+	struct ucred peer = { getpid(), getuid(), getgid() };
 
 	if (getuid() == 0)
-		who = (struct ucred){ 1, 0, 0 }; /* forged: only root may */
-	send_control(p->theirs, SCM_CREDENTIALS, &who, sizeof(who));
+		peer = (struct ucred){ 1, 0, 0 }; /* forged: only root may */
+	send_control(p->theirs, SCM_CREDENTIALS, &peer, sizeof(peer));
 	expect_hello(p);
 }
 

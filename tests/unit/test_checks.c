@@ -33,7 +33,7 @@ static struct check try(void (*probe)(struct trial *))
 
 static void say_ok(struct trial *t)
 {
-	trial_found(t, CHECK_OK, "%s", t->who->why);
+	trial_found(t, CHECK_OK, "%s", t->user->why);
 	trial_means(t, "x");
 	trial_remedy(t, "y");
 }

@@ -106,9 +106,9 @@ static void test_hello_goes_out_with_the_first_request_and_its_descriptors(void 
 	close_pair(&p);
 }
 
-static void count(void *who, const struct message *m)
+static void count(void *context, const struct message *m)
 {
-	int *seen = who;
+	int *seen = context;
 
 	assert_true(json_view_is(m->method, "event"));
 	(*seen)++;
@@ -127,7 +127,7 @@ static void test_answers_are_told_apart_and_notifications_handed_on(void **state
 		  "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":33}\n"
 		  "{\"jsonrpc\":\"2.0\",\"method\":\"event\",\"params\":{\"n\":2}}\n"
 		  "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":22}\n");
-	p.client.who = &seen;
+	p.client.context = &seen;
 	p.client.take = count;
 	assert_int_equal(client_send(&p.client, "info", NULL, &p.e), 2);
 	assert_int_equal(client_send(&p.client, "info", NULL, &p.e), 3);

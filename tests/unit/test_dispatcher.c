@@ -295,7 +295,7 @@ static void test_more_content_than_a_file_may_have_breaks_the_protocol(void **st
 	assert_non_null(strstr(e.text, "more content than it may"));
 }
 
-static void test_everybody_who_asked_again_gets_a_copy_when_there_is_room(void **state)
+static void test_each_client_that_asked_again_gets_a_copy_when_there_is_room(void **state)
 {
 	static const char again[] =
 		"{\"action\":\"read\",\"args\":{\"path\":\"/f\"},\"id\":7,"
@@ -491,9 +491,9 @@ static void test_each_action_has_its_time(void **state)
 }
 
 /* Writing the record to the ledger takes five seconds here. */
-static void take_long(void *who)
+static void take_long(void *context)
 {
-	struct office *o = who;
+	struct office *o = context;
 
 	o->dispatcher.now_us += 5000 * 1000;
 }
@@ -509,7 +509,7 @@ static void test_a_time_out_counts_from_behind_the_record(void **state)
 	uint32_t id;
 
 	o->dispatcher.look_at_clock = take_long;
-	o->dispatcher.who = o;
+	o->dispatcher.context = o;
 	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
 		dispatcher_line(&o->dispatcher, &o->client, lines[i], strlen(lines[i]));
 	assert_true(dispatcher_start(&o->dispatcher));
@@ -1172,7 +1172,7 @@ int main(void)
 		TEST(test_so_many_files_are_under_way_and_no_more),
 		TEST(test_hostile_content_waits_until_it_is_taken),
 		TEST(test_more_content_than_a_file_may_have_breaks_the_protocol),
-		TEST(test_everybody_who_asked_again_gets_a_copy_when_there_is_room),
+		TEST(test_each_client_that_asked_again_gets_a_copy_when_there_is_room),
 		TEST(test_a_full_dispatcher_says_so),
 		TEST(test_there_are_so_many_sessions),
 		TEST(test_a_session_does_one_thing_after_the_other),

@@ -32,7 +32,7 @@ static void attach(void)
 {
 	dispatcher_init(&s.dispatcher);
 	s.dispatcher.now_us = 1000000;
-	s.instance = (struct instance){ .who = &s };
+	s.instance = (struct instance){ .context = &s };
 	dispatcher_attach(&s.dispatcher, &s.launch, &s.instance);
 }
 
@@ -63,7 +63,7 @@ static void test_the_dispatcher_writes_to_the_channel_of_the_instance(void **sta
 	assert_ptr_equal(s.instance.sandbox, &s.launch.sandbox);
 	assert_ptr_equal(s.instance.ports, &s.launch.ports);
 	assert_ptr_equal(s.instance.protect_watch, &s.launch.protect_watch);
-	assert_ptr_equal(s.instance.who, &s);
+	assert_ptr_equal(s.instance.context, &s);
 }
 
 static void test_refused_calls_are_assigned_to_sessions(void **state)

@@ -14,11 +14,11 @@
 #include "base/own.h"
 
 /* Looks up a variable: foo is "bar", empty is "", big is 1 KiB of x. */
-static const char *get(const void *who, const char *name, size_t len)
+static const char *get(const void *context, const char *name, size_t len)
 {
 	static char big[1025];
 
-	(void)who;
+	(void)context;
 	memset(big, 'x', sizeof(big) - 1);
 	if (len == 3 && !strncmp(name, "foo", len))
 		return "bar";

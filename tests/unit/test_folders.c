@@ -100,7 +100,7 @@ static void test_a_named_one_that_is_not_there_is_made(void **state)
 	}
 }
 
-static void test_where_it_cannot_be_made_it_is_said_who_named_it(void **state)
+static void test_an_error_says_which_option_named_the_folder(void **state)
 {
 	static const char *const closed[] = { "/proc/nonesuch", "/dev/null/x" };
 
@@ -224,7 +224,7 @@ int main(void)
 		cmocka_unit_test(test_the_variable_comes_before_home),
 		cmocka_unit_test(test_an_unusable_home_is_passed_over),
 		cmocka_unit_test(test_a_named_one_that_is_not_there_is_made),
-		cmocka_unit_test(test_where_it_cannot_be_made_it_is_said_who_named_it),
+		cmocka_unit_test(test_an_error_says_which_option_named_the_folder),
 		cmocka_unit_test(test_nothing_is_made_where_somebody_else_leads),
 		cmocka_unit_test(test_state_needs_no_home),
 		cmocka_unit_test(test_missing_parents_are_made_and_closed_to_others),

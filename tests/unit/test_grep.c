@@ -154,9 +154,9 @@ struct telling {
 	const char *path;
 };
 
-static bool tell(void *who, const struct grep_line *l)
+static bool tell(void *context, const struct grep_line *l)
 {
-	struct telling *t = who;
+	struct telling *t = context;
 	AUTO_FREE char *head =
 		text_format("%s:%llu:", t->path, (unsigned long long)l->number);
 
@@ -177,7 +177,7 @@ static char *text_of(struct buffer *b)
 static char *lines_of(int root, const struct prepared *p, struct grep_paths *found)
 {
 	struct telling t = { 0 };
-	struct grep g = { .matcher = nfa_match_new(p), .on_line = tell, .who = &t };
+	struct grep g = { .matcher = nfa_match_new(p), .on_line = tell, .context = &t };
 
 	buffer_init(&t.text, 64u << 20);
 	grep_paths_sort(found);
@@ -307,7 +307,7 @@ static char **environment(void)
 	return env;
 }
 
-static void must_equal(const struct grep_case *c, const char *who, const char *a,
+static void must_equal(const struct grep_case *c, const char *reference, const char *a,
 		       const char *b)
 {
 	if (strcmp(a, b) == 0)
@@ -318,7 +318,8 @@ static void must_equal(const struct grep_case *c, const char *who, const char *a
 	while (at > 0 && a[at - 1] != '\n')
 		at--;
 	fail_msg("%s (%s): we have %.80s\n %s has %.80s", c->pattern,
-		 c->ignores_case ? "ignoring case" : "as it is", a + at, who, b + at);
+		 c->ignores_case ? "ignoring case" : "as it is", a + at, reference,
+		 b + at);
 }
 
 /* --- what is compared ------------------------------------------------------- */
@@ -421,15 +422,18 @@ static void files_are_told_in_order_whoever_was_first(void **state)
 	prepared_done(&p);
 }
 
-static enum grep_end end_of(int root, const char *path, bool (*on_line)(void *who,
-			    const struct grep_line *l), struct telling *t)
+static enum grep_end end_of(int root, const char *path,
+			    bool (*on_line)(void *context, const struct grep_line *l),
+			    struct telling *t)
 {
 	AUTO_CLOSE int fd = grep_open(root, path);
 	AUTO_FREE char *rust = NULL;
 	struct prepared p;
 
 	prepare(&foo, &p, &rust);
-	struct grep g = { .matcher = nfa_match_new(&p), .on_line = on_line, .who = t };
+	struct grep g = { .matcher = nfa_match_new(&p),
+			  .on_line = on_line,
+			  .context = t };
 	enum grep_end end = grep_file(&g, fd);
 	nfa_match_free(g.matcher);
 	grep_done(&g);
@@ -437,9 +441,9 @@ static enum grep_end end_of(int root, const char *path, bool (*on_line)(void *wh
 	return end;
 }
 
-static bool want_no_more(void *who, const struct grep_line *l)
+static bool want_no_more(void *context, const struct grep_line *l)
 {
-	(void)who;
+	(void)context;
 	return l->number == 0;
 }
 
@@ -496,15 +500,15 @@ static void long_lines_are_found_and_cut(void **state)
 	assert_int_equal(unlinkat(w->root, "wide.bin", 0), 0);
 }
 
-static bool want_no_txt(void *who, const char *path)
+static bool want_no_txt(void *context, const char *path)
 {
-	(void)who;
+	(void)context;
 	return !strstr(path, ".txt");
 }
 
-static bool at_once(void *who)
+static bool at_once(void *context)
 {
-	(void)who;
+	(void)context;
 	return true;
 }
 
@@ -569,9 +573,9 @@ struct swap {
 
 /* At the first call, replaces a folder that the search has yet to enter by a
  * symbolic link. */
-static bool swap_at_first(void *who, const char *path)
+static bool swap_at_first(void *context, const char *path)
 {
-	const struct swap *x = who;
+	const struct swap *x = context;
 
 	if (strcmp(path, "a/first") == 0) {
 		assert_int_equal(renameat(x->folder, x->path, x->folder, "away"), 0);
@@ -600,9 +604,10 @@ static void a_folder_that_becomes_a_link_is_not_followed(void **state)
 		assert_int_equal(system(make), 0);
 		struct swap x = { .path = ways[i][0], .link = ways[i][1] };
 		x.folder = openat(w->root, "race", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		const struct grep_wanted wanted = {
-			.prepared = &p, .threads = 1, .who = &x, .wants = swap_at_first
-		};
+		const struct grep_wanted wanted = { .prepared = &p,
+						    .threads = 1,
+						    .context = &x,
+						    .wants = swap_at_first };
 		grep_tree(x.folder, &wanted, &found);
 		grep_paths_sort(&found);
 		assert_int_equal(found.closed, 0);

@@ -286,11 +286,11 @@ static void test_an_authorization_stays_with_the_one_it_is_for(void **state)
 	stop(&first);
 }
 
-static int take(void *who, const struct http_answer *a, const void *data, size_t len,
+static int take(void *context, const struct http_answer *a, const void *data, size_t len,
 		struct err *e)
 {
 	(void)data;
-	*(size_t *)who += len;
+	*(size_t *)context += len;
 	return a->status == 200 ? 0 : err_set(e, ERR_PROTOCOL, "other");
 }
 
@@ -303,7 +303,8 @@ static void test_a_body_is_taken_as_it_comes(void **state)
 
 	s->heard[0] = '\0';
 	ask(&x, &patient,
-	    &(struct http_request){ .url = url, .take = take, .who = &got, .from = 12 });
+	    &(struct http_request){
+		    .url = url, .take = take, .context = &got, .from = 12 });
 	assert_int_equal(x.result, HTTP_ANSWERED);
 	assert_int_equal(got, 5000);
 	assert_null(x.answer.body);
@@ -332,7 +333,7 @@ static void test_a_server_that_stalls_is_left(void **state)
 	stop(&s);
 }
 
-static void test_nobody_there_is_another_thing_than_one_who_breaks_off(void **state)
+static void test_no_server_differs_from_one_that_breaks_off(void **state)
 {
 	const struct said said[] = { { 0 } };
 	struct server s;
@@ -353,7 +354,7 @@ static void test_nobody_there_is_another_thing_than_one_who_breaks_off(void **st
 	assert_int_equal(x.result, HTTP_AWAY);
 }
 
-static void test_tls_is_asked_of_one_who_has_none(void **state)
+static void test_tls_is_asked_of_a_server_without_tls(void **state)
 {
 	const struct server *s = *state;
 	AUTO_FREE char *url = text_format("https://127.0.0.1:%u/ok", s->port);
@@ -418,9 +419,8 @@ int main(void)
 		cmocka_unit_test(test_an_authorization_stays_with_the_one_it_is_for),
 		cmocka_unit_test(test_a_body_is_taken_as_it_comes),
 		cmocka_unit_test(test_a_server_that_stalls_is_left),
-		cmocka_unit_test(
-			test_nobody_there_is_another_thing_than_one_who_breaks_off),
-		cmocka_unit_test(test_tls_is_asked_of_one_who_has_none),
+		cmocka_unit_test(test_no_server_differs_from_one_that_breaks_off),
+		cmocka_unit_test(test_tls_is_asked_of_a_server_without_tls),
 		cmocka_unit_test(test_this_machine_is_known_by_its_names_only),
 		cmocka_unit_test(test_an_insecure_host_is_so_with_any_port_or_with_one),
 	};

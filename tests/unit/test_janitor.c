@@ -200,9 +200,9 @@ struct slept {
 	unsigned long before;
 };
 
-static bool sleeps_again_or_ended(void *who)
+static bool sleeps_again_or_ended(void *context)
 {
-	const struct slept *s = who;
+	const struct slept *s = context;
 	const struct scene_process now = scene_process(s->pid);
 
 	return now.state == 'Z' || (now.state == 'S' && now.sleeps > s->before);

@@ -45,42 +45,42 @@ static struct client *client(int i)
 	return (struct client *)(void *)&clients[i];
 }
 
-static void on_started(void *who, struct job *j)
+static void on_started(void *context, struct job *j)
 {
-	struct scene *s = who;
+	struct scene *s = context;
 
 	(void)j;
 	s->started++;
 }
 
-static void on_failed(void *who, struct job *j, const struct failed *f)
+static void on_failed(void *context, struct job *j, const struct failed *f)
 {
-	struct scene *s = who;
+	struct scene *s = context;
 
 	(void)j;
 	s->failed++;
 	s->sys = f->sys;
 }
 
-static void on_ended(void *who, struct job *j)
+static void on_ended(void *context, struct job *j)
 {
-	struct scene *s = who;
+	struct scene *s = context;
 
 	assert_int_equal(j->state, JOB_ENDED);
 	s->ended++;
 }
 
-static void on_waited(void *who, const struct waiter *w, const struct job *j)
+static void on_waited(void *context, const struct waiter *w, const struct job *j)
 {
-	struct scene *s = who;
+	struct scene *s = context;
 
 	assert_int_equal(w->job, j->id);
 	s->waited++;
 }
 
-static bool on_looked_up(void *who, struct job *j, const struct returned *x)
+static bool on_looked_up(void *context, struct job *j, const struct returned *x)
 {
-	struct scene *s = who;
+	struct scene *s = context;
 
 	assert_int_equal(x->outcome, OUTCOME_DONE);
 	assert_int_equal(buffer_len(&j->found), 5);
@@ -100,7 +100,7 @@ static int setup(void **state)
 	s.instance = (struct instance){ .sandbox = &s.box, .state = INSTANCE_READY };
 	instance_init(&s.instance, NOW);
 	s.jobs = (struct jobs){ .instance = &s.instance,
-				.who = &s,
+				.context = &s,
 				.on_started = on_started,
 				.on_failed = on_failed,
 				.on_ended = on_ended,

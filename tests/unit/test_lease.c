@@ -79,8 +79,8 @@ static void start_supervisor(int lease)
 				  .status = REGISTRY_READY,
 				  .lease = { .fd = lease, .is_waiting = lease > 0 } };
 	s->instance = (struct instance){ .sandbox = &x.launch.sandbox,
-				   .who = s,
-				   .state = INSTANCE_READY };
+					 .context = s,
+					 .state = INSTANCE_READY };
 	instance_init(&s->instance, s->now_ms);
 	pause_init(&s->pause);
 	dispatcher_init(&s->dispatcher);

@@ -54,17 +54,17 @@ static const char *find(const char *path)
 	return NULL;
 }
 
-static int go_root(void *who)
+static int go_root(void *context)
 {
-	struct tree *t = who;
+	struct tree *t = context;
 
 	t->at[0] = '\0';
 	return 0;
 }
 
-static int enter(void *who, const char *name, bool is_last)
+static int enter(void *context, const char *name, bool is_last)
 {
-	struct tree *t = who;
+	struct tree *t = context;
 	AUTO_FREE char *next = text_format("%s/%s", t->at, name);
 	const char *is = find(next);
 	char *slash = strrchr(t->at, '/');
@@ -83,9 +83,9 @@ static int enter(void *who, const char *name, bool is_last)
 	return PATH_WALK_ON;
 }
 
-static int read_link(void *who, const char *name, char *to)
+static int read_link(void *context, const char *name, char *to)
 {
-	struct tree *t = who;
+	struct tree *t = context;
 	AUTO_FREE char *path = text_format("%s/%s", t->at, name);
 	const char *text = find(path);
 
@@ -159,7 +159,7 @@ static void test_a_path_leads_to_a_place(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(samples); i++) {
 		struct tree t = { .follows = samples[i].follows };
-		struct path_walk w = { .tree = &table, .who = &t };
+		struct path_walk w = { .tree = &table, .context = &t };
 		const int result = path_walk(&w, samples[i].path);
 		if (result != samples[i].result || strcmp(t.at, samples[i].at) ||
 		    t.reads != samples[i].links)
@@ -177,7 +177,7 @@ static void test_forty_links_are_followed_and_no_more(void **state)
 		(void)strcat(path, "root/");
 	for (int has_more = 0; has_more < 2; has_more++) {
 		struct tree t = { .follows = true };
-		struct path_walk w = { .tree = &table, .who = &t };
+		struct path_walk w = { .tree = &table, .context = &t };
 		(void)strcat(path, has_more ? "rel" : "");
 		assert_int_equal(path_walk(&w, path), has_more ? -ELOOP : 0);
 		assert_int_equal(t.reads, PATH_WALK_LINKS_MAX);
@@ -188,7 +188,7 @@ static void test_links_of_earlier_walks_count(void **state)
 {
 	struct tree t = { .follows = true };
 	struct path_walk w = { .tree = &table,
-			       .who = &t,
+			       .context = &t,
 			       .links = PATH_WALK_LINKS_MAX - 1 };
 
 	(void)state;
@@ -204,7 +204,7 @@ static void test_links_lengthen_a_path_up_to_its_bound(void **state)
 	(void)state;
 	for (size_t max = 6; max <= 7; max++) {
 		struct tree t = { .follows = true };
-		struct path_walk w = { .tree = &table, .who = &t, .rest_max = max };
+		struct path_walk w = { .tree = &table, .context = &t, .rest_max = max };
 		assert_int_equal(path_walk(&w, path),
 				 max < strlen("a/b/./c") ? -ENAMETOOLONG : 0);
 	}

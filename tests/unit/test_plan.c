@@ -21,10 +21,10 @@
 
 static int build(struct world *w)
 {
-	const struct host_user who = { .uid = geteuid() ? geteuid() : 65534,
-				      .gid = getegid() ? getegid() : 65534 };
+	const struct host_user user = { .uid = geteuid() ? geteuid() : 65534,
+					.gid = getegid() ? getegid() : 65534 };
 
-	return plan_build(&w->plan, &w->policy, &who, &w->e);
+	return plan_build(&w->plan, &w->policy, &user, &w->e);
 }
 
 static void use_image(struct world *w, const char *path)

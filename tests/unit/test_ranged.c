@@ -322,10 +322,10 @@ struct wrongs {
 	unsigned count, sure;
 };
 
-static void on_wrong(void *who, const char *word, const char *hex, bool is_sure,
+static void on_wrong(void *context, const char *word, const char *hex, bool is_sure,
 		     const struct err *why)
 {
-	struct wrongs *w = who;
+	struct wrongs *w = context;
 
 	assert_string_equal(hex, HEX_A);
 	assert_true(*word && why->kind != ERR_NONE);
@@ -336,7 +336,7 @@ static void on_wrong(void *who, const char *word, const char *hex, bool is_sure,
 static void test_a_changed_copy_is_seen(void **state)
 {
 	struct wrongs wrongs = { 0 };
-	struct ranged_verifying v = { .who = &wrongs, .on_wrong = on_wrong };
+	struct ranged_verifying v = { .context = &wrongs, .on_wrong = on_wrong };
 	struct shop w;
 
 	(void)state;

@@ -43,12 +43,12 @@ static void test_a_name_means_the_last_image_it_was_given(void **state)
 	store_done(&s);
 }
 
-static void take(void *who, const struct reference *r, const struct digest *image)
+static void take(void *context, const struct reference *r, const struct digest *image)
 {
 	char text[REFERENCE_MAX];
 
 	reference_print_short(r, text);
-	list_addf(who, "%s %c", text, image->hex[0]);
+	list_addf(context, "%s %c", text, image->hex[0]);
 }
 
 static void test_all_are_listed_and_nothing_else(void **state)

@@ -22,7 +22,7 @@
 #include "tests/unit/register.h"
 #include "tests/unit/rounds.h"
 
-/* --- who is killed --------------------------------------------------------- */
+/* --- which processes are killed -------------------------------------------- */
 
 struct owner {
 	const char *name, *renamed;
@@ -79,9 +79,9 @@ static pid_t start_owner(const struct owner *o)
 }
 
 /* Whether the process is blocked in flock(2). */
-static bool is_blocked(void *who)
+static bool is_blocked(void *context)
 {
-	AUTO_FREE char *path = text_format("/proc/%d/stat", (int)*(const pid_t *)who);
+	AUTO_FREE char *path = text_format("/proc/%d/stat", (int)*(const pid_t *)context);
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char text[256] = "";
 

@@ -15,9 +15,9 @@ struct told {
 	char names[256]; /* the names, each followed by a blank */
 };
 
-static void take(void *who, const char *name)
+static void take(void *context, const char *name)
 {
-	struct told *t = who;
+	struct told *t = context;
 
 	strcat(t->names, name);
 	strcat(t->names, " ");

@@ -138,7 +138,7 @@ struct world {
 static int world_setup(void **state)
 {
 	struct world *w = calloc(1, sizeof(*w));
-	const struct host_user who = { .uid = geteuid(), .gid = getegid() };
+	const struct host_user user = { .uid = geteuid(), .gid = getegid() };
 	char self[PATH_MAX] = { 0 };
 	struct stat st;
 
@@ -156,7 +156,7 @@ static int world_setup(void **state)
 	w->program.dev = st.st_dev;
 	w->program.ino = st.st_ino;
 	*state = w;
-	int built = plan_build(&w->plan, &w->policy, &who, &w->e);
+	int built = plan_build(&w->plan, &w->policy, &user, &w->e);
 	w->plan.other_caps = 0x15;
 	return built;
 }

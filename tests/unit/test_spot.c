@@ -16,9 +16,9 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 
-static int read_link(void *who, int dir, const char *name, char *to)
+static int read_link(void *context, int dir, const char *name, char *to)
 {
-	int *count = who;
+	int *count = context;
 
 	(*count)++;
 	return spot_read_link(dir, name, to);
@@ -72,7 +72,7 @@ static void test_a_path_ends_in_a_folder_and_a_name(void **state)
 
 	for (size_t i = 0; i < ARRAY_LEN(samples); i++) {
 		int links = 0;
-		struct spot_search w = { .read_link = read_link, .who = &links };
+		struct spot_search w = { .read_link = read_link, .context = &links };
 		struct spot s = { .dir = -1 };
 		int error = spot_find(&w, folder, samples[i].path, &s);
 		if (error != samples[i].error || strcmp(s.name, samples[i].name) ||
@@ -87,7 +87,7 @@ static void test_names_and_paths_are_bounded(void **state)
 {
 	char path[PATH_MAX + 2];
 	int links = 0;
-	struct spot_search w = { .read_link = read_link, .who = &links };
+	struct spot_search w = { .read_link = read_link, .context = &links };
 	struct spot s = { .dir = -1 };
 
 	(void)state;
@@ -111,7 +111,7 @@ static void test_a_last_link_is_followed_when_it_is_asked(void **state)
 {
 	AUTO_CLOSE int folder = make_scene(*state);
 	int links = 0;
-	struct spot_search w = { .read_link = read_link, .who = &links };
+	struct spot_search w = { .read_link = read_link, .context = &links };
 	struct spot s = { .dir = -1 };
 
 	assert_int_equal(spot_find(&w, folder, "far", &s), 0);

@@ -64,8 +64,8 @@ static void test_a_token_that_is_too_long_is_refused(void **state)
 static void test_basic_is_user_and_password_in_base64(void **state)
 {
 	char user[] = "Aladdin", password[] = "open sesame"; /* RFC 7617, section 2 */
-	const struct credentials who = { .user = user, .password = password };
-	AUTO_FREE char *value = token_basic(&who);
+	const struct credentials login = { .user = user, .password = password };
+	AUTO_FREE char *value = token_basic(&login);
 
 	(void)state;
 	assert_string_equal(value, "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");

@@ -138,13 +138,13 @@ static const struct {
 	{ "jobs", "set -m; (" STAY ") & (" STAY ") | cat & " SAY "wait", 3, 0, true },
 	{ "jobs of jobs", "set -m; (set -m; (" STAY ") & " SAY "wait) & " SAY "wait", 3,
 	  0, true },
-	{ "who is deaf",
+	{ "a deaf process",
 	  "trap '' TERM HUP INT; setsid sh -c 'trap \"\" TERM HUP INT; " STAY "' & " SAY
 	  "wait",
 	  2, 0, false },
-	{ "who is stopped", "sh -c '" SAY "kill -STOP $$; exec sleep 1000' & " SAY "wait",
-	  2, 0, false },
-	{ "who watches over others",
+	{ "a stopped process",
+	  "sh -c '" SAY "kill -STOP $$; exec sleep 1000' & " SAY "wait", 2, 0, false },
+	{ "a process that restarts others",
 	  "setsid sh -c 'while :; do sh -c \"" STAY "\"; done' & " SAY "wait", 2, 0,
 	  false },
 };

@@ -33,9 +33,9 @@ struct told {
 	unsigned calls;
 };
 
-static enum walk_step on_name(void *who, const struct walk_name *n)
+static enum walk_step on_name(void *context, const struct walk_name *n)
 {
-	struct told *t = who;
+	struct told *t = context;
 
 	assert_string_equal(n->name, n->path + strlen(n->path) - strlen(n->name));
 	size_t slashes = 0;
@@ -54,9 +54,9 @@ static enum walk_step on_name(void *who, const struct walk_name *n)
 	return t->past && !strcmp(n->path, t->past) ? WALK_PAST : WALK_ON;
 }
 
-static enum walk_step on_left(void *who, const struct walk_name *n)
+static enum walk_step on_left(void *context, const struct walk_name *n)
 {
-	struct told *t = who;
+	struct told *t = context;
 
 	list_addf(&t->names, "<:%s", n->path);
 	return WALK_ON;
@@ -89,7 +89,7 @@ static int setup(void **state)
 	(void)strcpy(t->folder, "/tmp/hutch-walk-XXXXXX");
 	assert_non_null(mkdtemp(t->folder));
 	assert_int_equal(chdir(t->folder), 0);
-	t->w = (struct walk){ .on_name = on_name, .who = t };
+	t->w = (struct walk){ .on_name = on_name, .context = t };
 	*state = t;
 	return 0;
 }
@@ -244,9 +244,9 @@ static void test_a_tree_that_is_moved_about_leads_nowhere_else(void **state)
 	assert_true(t->w.is_cut);
 }
 
-static bool late(void *who)
+static bool late(void *context)
 {
-	struct told *t = who;
+	struct told *t = context;
 
 	return ++t->calls == 3;
 }
