@@ -198,9 +198,11 @@ REST = 0.2
 
 def joins(text, more):
     """Joins two contents: lines are appended, or, of a program that uses the
-    whole screen, a repainted part replaces the old one."""
+    whole screen, a repainted part replaces the old one.  A screen whose last
+    row was empty has fewer lines than the repainted part."""
     old, new = text.split("\n"), more.split("\n")
-    return ["\n".join(filter(None, [text, more])), "\n".join(old[:len(old) - len(new)] + new)]
+    kept = old[:max(0, len(old) - len(new))]
+    return ["\n".join(filter(None, [text, more])), "\n".join(kept + new)]
 
 
 class Day:
