@@ -8,7 +8,7 @@
 #include "base/own.h"
 #include "sandbox/explain/why.h"
 
-static bool is_told(const struct denial_reason *h, const char *sentence)
+static bool is_listed(const struct denial_reason *h, const char *sentence)
 {
 	for (size_t i = 0; i < h->count; i++)
 		if (strcmp(h->sentences[i], sentence) == 0)
@@ -27,7 +27,7 @@ void denial_reason_path(struct denial_reason *h, const struct why *w, const char
 	char *sentence = text_format("Refused by hutch: %s%s%s%s", a->text,
 				     a->line ? " (" : "", a->line ? a->line : "",
 				     a->line ? ")" : "");
-	if (is_told(h, sentence)) {
+	if (is_listed(h, sentence)) {
 		free(sentence);
 		answer_done(a);
 		return;

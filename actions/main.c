@@ -131,5 +131,5 @@ int main(int argc, char **argv)
 		code = act(&policy, &options);
 	}
 	policy_done(&policy);
-	return report_told(code);
+	return report_exit(code);
 }

@@ -67,7 +67,7 @@ const char *observe_type(uint32_t mode)
 
 /* Writes the time as a decimal number of seconds. Before 1970 the seconds are negative,
  * but the nanoseconds are not: -1.25 s comes as -2 s and 750000000 ns. */
-static void put_time(struct buffer *out, const struct stat_told *st)
+static void put_time(struct buffer *out, const struct stat_result *st)
 {
 	bool borrows = st->seconds < 0 && st->nanoseconds > 0;
 	long long whole = (long long)st->seconds + borrows;
@@ -77,7 +77,7 @@ static void put_time(struct buffer *out, const struct stat_told *st)
 		   whole < 0 ? -whole : whole, parts);
 }
 
-static void put_stat(struct buffer *out, const struct stat_told *st)
+static void put_stat(struct buffer *out, const struct stat_result *st)
 {
 	json_write_open(out, "stat", "{");
 	observe_member(out, "type", observe_type(st->mode));

@@ -16,7 +16,7 @@ struct edited;
 struct refused_call;
 struct report;
 struct returned;
-struct stat_told;
+struct stat_result;
 
 struct observed {
 	const struct action *action; /* the action that is answered; its id becomes
@@ -28,7 +28,7 @@ struct observed {
 			       * client has not seen */
 	size_t previous_len;
 	bool has_previous;
-	const struct stat_told *stat; /* the file's metadata; NULL: the action did not
+	const struct stat_result *stat; /* the file's metadata; NULL: the action did not
 				       * ask for it */
 	const char *members; /* more members for the object `hutch`, as JSON
 			      * (observe_git.h); NULL: none */

@@ -49,7 +49,7 @@ static char *time_text(int64_t seconds)
 
 static char *stat_text(const struct returned *x)
 {
-	const struct stat_told *st = &x->stat;
+	const struct stat_result *st = &x->stat;
 	AUTO_FREE char *when = time_text(st->seconds);
 	bool is_link = S_ISLNK(st->mode);
 	char mode[10];

@@ -7,7 +7,7 @@
 
 struct buffer;
 struct observed;
-struct stat_told;
+struct stat_result;
 
 void observe_kind(struct buffer *out, const char *kind);
 

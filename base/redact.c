@@ -144,10 +144,10 @@ static size_t size_of(const char *value)
 /* Returns the value as it looks in a text that was converted to UTF-8: U+FFFD stands
  * for each invalid byte (json_write.h), or for each sequence of bytes that begin a
  * character together (text.h).  The caller frees the result. */
-static char *as_told(const char *value, bool by_byte)
+static char *as_printed(const char *value, bool by_byte)
 {
 	size_t left = strlen(value);
-	char *told = mem_zeroed(3, left + 1), *to = told;
+	char *printed = mem_zeroed(3, left + 1), *to = printed;
 
 	for (const uint8_t *at = (const uint8_t *)value; left > 0;) {
 		int n = utf8_char(at, left);
@@ -157,7 +157,7 @@ static char *as_told(const char *value, bool by_byte)
 		at += len;
 		left -= len;
 	}
-	return told;
+	return printed;
 }
 
 static bool add_all(struct redact *m, const char *value)
@@ -206,8 +206,9 @@ int redact_add(struct redact *m, const char *value, bool *ret_is_hidden, struct 
 		return 0;
 	if (utf8_is_valid((const uint8_t *)value, strlen(value), false))
 		return add_forms(m, &value, 1, e);
-	AUTO_FREE char *told = as_told(value, false), *by_byte = as_told(value, true);
-	return add_forms(m, (const char *const[]){ value, told, by_byte }, 3, e);
+	AUTO_FREE char *printed = as_printed(value, false),
+		       *by_byte = as_printed(value, true);
+	return add_forms(m, (const char *const[]){ value, printed, by_byte }, 3, e);
 }
 
 /* --- text ------------------------------------------------------------------ */

@@ -346,6 +346,6 @@ int main(int argc, char **argv)
 	const struct verb *verb = find_verb(name);
 	if (!verb)
 		return unknown_verb(name);
-	return report_told(verb->is_client ? as_client(verb->main, argv + 2)
+	return report_exit(verb->is_client ? as_client(verb->main, argv + 2)
 					   : verb->main(argv + 2));
 }

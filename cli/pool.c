@@ -188,13 +188,13 @@ static int claim(struct client *c, const char *name, struct err *e)
  * whose name the caller does not know. */
 static int release(struct client *c, const char *name, struct err *e)
 {
-	const char *told = name ? name : c->name;
+	const char *shown = name ? name : c->name;
 	struct json_view answer;
 
 	if (claim(c, name, e) < 0)
 		return -1;
-	if (printf("%s\n", told) < 0 || fflush(stdout) != 0)
-		return err_sys(e, "write the name of sandbox '%s'", told);
+	if (printf("%s\n", shown) < 0 || fflush(stdout) != 0)
+		return err_sys(e, "write the name of sandbox '%s'", shown);
 	return client_call(c, "release", NULL, &answer, e);
 }
 

@@ -147,7 +147,7 @@ static bool has_last_words(const struct executor *x)
 {
 	if (x->phase != PHASE_LAST && x->phase != PHASE_ENDING)
 		return false;
-	if (port_connect_are_told(&x->port_connect) || !all_processes_is_gone())
+	if (port_connect_are_reported(&x->port_connect) || !all_processes_is_gone())
 		return false;
 	return ending_waits_for_words(&x->ending, x->now);
 }
@@ -235,10 +235,10 @@ static struct watched watch(struct executor *x, struct pollfd *fds)
 
 static int report_pause(struct executor *x, struct err *e)
 {
-	if (x->told_stopped == x->all_processes.stopped)
+	if (x->reported_stopped == x->all_processes.stopped)
 		return 0;
-	x->told_stopped = x->all_processes.stopped;
-	return message_put_paused(&x->channel.out, x->told_stopped, e);
+	x->reported_stopped = x->all_processes.stopped;
+	return message_put_paused(&x->channel.out, x->reported_stopped, e);
 }
 
 static int end_freeze(struct executor *x, const struct frozen *what, struct err *e)

@@ -41,9 +41,8 @@ struct executor {
 	struct undo undo; /* earlier contents of edited files, for undoing edits */
 	struct all_processes all_processes;
 	struct freezer freezer;
-	uint32_t
-		told_stopped; /* the last value of all_processes.stopped that was reported
-			       * to the supervisor */
+	/* the last value of all_processes.stopped that was reported to the supervisor */
+	uint32_t reported_stopped;
 	uint64_t others; /* the capabilities that commands of users other than root may
 			  * get */
 	struct output_logs output_logs; /* the output logs */

@@ -255,7 +255,7 @@ void port_connect_serve(struct port_connect *d)
 	}
 }
 
-bool port_connect_are_told(const struct port_connect *d)
+bool port_connect_are_reported(const struct port_connect *d)
 {
 	for (size_t i = 0; i < d->count; i++)
 		if (d->all[i]->state == OPEN && d->all[i]->splice.out >= 0)

@@ -63,7 +63,7 @@ bool port_connect_has_more(const struct port_connect *d);
 void port_connect_serve(struct port_connect *d);
 /* Returns true if every open connection's output was moved to the supervisor's pipe, up
  * to its end. */
-bool port_connect_are_told(const struct port_connect *d);
+bool port_connect_are_reported(const struct port_connect *d);
 
 /* Puts reports about connections into `out`, and forgets the connections whose end was
  * reported. */

@@ -223,7 +223,7 @@ struct errand_request {
 
 /* The result of lstat(2) for a path; all fields are 0 or "" unless the errand is
  * ERRAND_STAT. */
-struct stat_told {
+struct stat_result {
 	uint32_t mode, uid, gid; /* the file's st_mode, and its owner */
 	uint64_t size;
 	int64_t seconds; /* the time of the last modification */
@@ -237,7 +237,7 @@ struct returned {
 	uint64_t cut;	  /* how many bytes were left out of the text */
 	const char *path; /* borrowed; absolute; the path that the answer is about */
 	const char *cwd;  /* borrowed: the working directory */
-	struct stat_told stat;
+	struct stat_result stat;
 };
 
 enum outcome {

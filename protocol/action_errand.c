@@ -142,7 +142,7 @@ int action_put_returned(struct buffer *b, uint32_t id, const struct returned *x,
 	return frame_end(b, begun, e);
 }
 
-static bool is_stat(const struct stat_told *s)
+static bool is_stat(const struct stat_result *s)
 {
 	bool is_link = (s->mode & S_IFMT) == S_IFLNK;
 
@@ -153,7 +153,7 @@ static bool is_stat(const struct stat_told *s)
 }
 
 /* Returns whether the struct is empty, as in the answer to any errand but ERRAND_STAT. */
-static bool is_no_stat(const struct stat_told *s)
+static bool is_no_stat(const struct stat_result *s)
 {
 	return !s->mode && !s->uid && !s->gid && !s->size && !s->seconds &&
 	       !s->nanoseconds && s->target && !s->target[0];

@@ -79,6 +79,6 @@ int main(int argc, char **argv)
 		name = "help";
 	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
 		if (!strcmp(name, verbs[i].name))
-			return report_told(verbs[i].main(argv + 2));
+			return report_exit(verbs[i].main(argv + 2));
 	return unknown_verb(name);
 }

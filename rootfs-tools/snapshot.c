@@ -145,11 +145,11 @@ static int make_image(const struct store *s, const struct snapshot *what,
 	if (rc == 0)
 		rc = add_layer(s, t, &config, e);
 	if (rc == 0) {
-		AUTO_FREE char *told = text_format("hutch snapshot%s%s",
-						   what->message ? ": " : "",
-						   what->message ? what->message : "");
+		AUTO_FREE char *history = text_format("hutch snapshot%s%s",
+						      what->message ? ": " : "",
+						      what->message ? what->message : "");
 		image_config_touch(&config, time(NULL));
-		image_config_told(&config, told, true);
+		image_config_add_history(&config, history, true);
 		AUTO_FREE char *text = image_config_print(&config);
 		rc = images_make(s, text, &config.layers, &config.diff_ids, NULL, ret, e);
 	}

@@ -259,10 +259,10 @@ static int failed(const struct err *e)
 
 static int report_object(const struct create_options *o, int code, const struct err *e)
 {
-	static const struct err told = { .kind = ERR_INTERNAL,
-					 .text = "the error was printed on stderr" };
+	static const struct err reported = { .kind = ERR_INTERNAL,
+					     .text = "the error was printed on stderr" };
 	static const struct err none = { .kind = ERR_NONE };
-	const struct err *why = code == 0 ? &none : e->kind == ERR_NONE ? &told : e;
+	const struct err *why = code == 0 ? &none : e->kind == ERR_NONE ? &reported : e;
 
 	return report_made(o->options.json_fd, o->name, why) < 0 && !code ? EXIT_HUTCH
 									  : code;
@@ -295,5 +295,5 @@ int main(int argc, char **argv)
 	if (!o.options.wants_help)
 		code = report_object(&o, code, &e);
 	create_options_done(&o);
-	return report_told(code);
+	return report_exit(code);
 }

@@ -55,11 +55,12 @@ void report_error(const struct err *e)
 
 static void report_refused(const struct result *r)
 {
-	const size_t kinds = r->told.count / 2;
+	const size_t kinds = r->refusal_notes.count / 2;
 
 	for (size_t i = 0; i < kinds && i < REFUSED_LINES; i++)
 		(void)fprintf(stderr, "hutch: %s\nhutch: hint: %s\n",
-			      r->told.items[2 * i], r->told.items[2 * i + 1]);
+			      r->refusal_notes.items[2 * i],
+			      r->refusal_notes.items[2 * i + 1]);
 	if (kinds > REFUSED_LINES)
 		(void)fprintf(stderr,
 			      "hutch: note: %zu more kinds of system calls were refused; "
@@ -94,7 +95,7 @@ int report_unwritten(struct err *e)
 			       "write to stdout: not all of it could be written");
 }
 
-int report_told(int code)
+int report_exit(int code)
 {
 	struct err e;
 

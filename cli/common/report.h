@@ -49,7 +49,7 @@ int report_unwritten(struct err *e);
 /* Returns the exit code of a program that has printed on stdout.  The result is
  * `code` only if all output was written: a code of 1 may be an answer, whose text is
  * then missing. */
-int report_told(int code);
+int report_exit(int code);
 
 /* Prints {"version":1,"name","error"} for --json of a verb that makes a named
  * object, as its last output; `json_fd` -1: --json was not given.  Returns -1 if the

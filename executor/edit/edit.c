@@ -199,17 +199,17 @@ put_format(struct buffer *to, const char *format, ...)
 
 void edit_put_places(struct buffer *to, struct bytes lines, struct bytes literal)
 {
-	size_t told = 0, line = 0, last = SIZE_MAX, before = 0;
+	size_t listed = 0, line = 0, last = SIZE_MAX, before = 0;
 	size_t at = next_place(lines, literal, 0);
 
 	put_string(to, "[");
-	for (; at != SIZE_MAX && told < EDIT_PLACES;
+	for (; at != SIZE_MAX && listed < EDIT_PLACES;
 	     at = next_place(lines, literal, behind(lines, literal, at))) {
 		line += count_newlines(lines, before, at);
 		before = at;
 		if (line == last)
 			continue;
-		put_string(to, told++ ? ", " : "");
+		put_string(to, listed++ ? ", " : "");
 		put_format(to, "%zu", line + 1);
 		last = line;
 	}

@@ -378,7 +378,7 @@ static void put_new(struct buffer *to, const struct lint_order *o,
 		    const struct findings *old, struct findings *new)
 {
 	struct seam s = seam_of(o->old, o->new);
-	size_t told = 0;
+	size_t listed = 0;
 
 	qsort(new->all, new->count, sizeof(*new->all), compare);
 	for (size_t i = 0; i < new->count; i++) {
@@ -387,13 +387,13 @@ static void put_new(struct buffer *to, const struct lint_order *o,
 			continue;
 		AUTO_FREE char *line = text_format(
 			"%s- Line %zu, Column %zu: %s\n",
-			told++ ? "" : "Linting issues found in the changes:\n", f->line,
+			listed++ ? "" : "Linting issues found in the changes:\n", f->line,
 			f->column, f->words);
 		/* the lines fit: there are few, and they are short */
 		(void)buffer_append(to, line, strlen(line));
 	}
 	static const char none[] = "No linting issues found in the changes.";
-	if (told == 0)
+	if (listed == 0)
 		(void)buffer_append(to, none, strlen(none));
 }
 

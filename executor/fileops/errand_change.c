@@ -29,7 +29,7 @@ static void fill_in(struct errand *x, int at, const struct stat *st)
 			      : 0;
 
 	x->target[len > 0 ? len : 0] = '\0';
-	x->end.stat = (struct stat_told){
+	x->end.stat = (struct stat_result){
 		.mode = st->st_mode,
 		.uid = st->st_uid,
 		.gid = st->st_gid,

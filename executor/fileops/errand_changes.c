@@ -255,7 +255,7 @@ static int compare(const void *one, const void *other)
 
 static void tell_changes(struct changes *c)
 {
-	size_t told = 0, left = 0;
+	size_t listed = 0, left = 0;
 
 	if (c->count > 0)
 		qsort(c->all, c->count, sizeof(*c->all), compare);
@@ -264,11 +264,11 @@ static void tell_changes(struct changes *c)
 			continue;
 		AUTO_FREE char *shown = shell_quote_shown(c->all[i].path);
 		AUTO_FREE char *line = text_format("%c %s", c->all[i].status, shown);
-		bool is_told = told < c->x->ask->limit &&
-			       errand_line(c->x, line, strlen(line));
-		told += is_told;
-		left += !is_told;
-		c->x->end.cut += is_told ? 0 : strlen(line) + 1;
+		bool is_listed = listed < c->x->ask->limit &&
+				 errand_line(c->x, line, strlen(line));
+		listed += is_listed;
+		left += !is_listed;
+		c->x->end.cut += is_listed ? 0 : strlen(line) + 1;
 	}
 	if (left > 0)
 		errand_note(c->x, "[%zu more %s not shown.]", left,

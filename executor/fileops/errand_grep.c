@@ -39,7 +39,7 @@ struct search {
 	struct grep_paths found;  /* owned; the files with a match */
 	struct buffer lines;	  /* the lines of one file, each with a 0 behind it */
 	const char *shown;	  /* the file's name, to put before its lines */
-	uint32_t told, wanted;	  /* how many lines were reported, and how many are
+	uint32_t reported, wanted; /* how many lines were reported, and how many are
 				   * wanted */
 	bool has_more;		  /* there are matching lines that are not reported */
 	int64_t due;		  /* the time after which no lines are read; 0: SIGALRM
@@ -117,11 +117,11 @@ static bool on_line(void *context, const struct grep_line *line)
 	struct search *s = context;
 	char left[64] = "", number[32];
 
-	if (s->told == s->wanted) {
+	if (s->reported == s->wanted) {
 		s->has_more = true;
 		return false;
 	}
-	s->told++;
+	s->reported++;
 	if (line->left > 0)
 		snprintf(left, sizeof(left), "[... %llu more bytes]",
 			 (unsigned long long)line->left);
@@ -132,14 +132,14 @@ static bool on_line(void *context, const struct grep_line *line)
 	       buffer_append(&s->lines, left, strlen(left) + 1);
 }
 
-/* Adds the lines to the answer's text, and counts in s->told those that fit; `told`
- * lines were reported before. False: not all fit. */
-static bool put_lines(struct search *s, uint32_t told)
+/* Adds the lines to the answer's text, and counts in s->reported those that fit;
+ * `reported` lines were reported before. False: not all fit. */
+static bool put_lines(struct search *s, uint32_t reported)
 {
 	const char *at = (const char *)buffer_data(&s->lines);
 	const char *end = at + buffer_len(&s->lines);
 
-	for (s->told = told; at < end; at += strlen(at) + 1, s->told++) {
+	for (s->reported = reported; at < end; at += strlen(at) + 1, s->reported++) {
 		if (!errand_line(s->x, at, strlen(at))) {
 			s->has_more = true;
 			return false;
@@ -152,15 +152,15 @@ static bool put_lines(struct search *s, uint32_t told)
 static bool tell_file(struct search *s, struct grep *g, int fd, const char *path)
 {
 	AUTO_FREE char *shown = shell_quote_shown(path);
-	uint32_t told = s->told;
+	uint32_t reported = s->reported;
 	bool had_more = s->has_more;
 
 	s->shown = shown;
 	buffer_consume(&s->lines, SIZE_MAX);
 	enum grep_end end = grep_file(g, fd);
 	if (end == GREP_FOUND || end == GREP_ENDED)
-		return put_lines(s, told) && !s->has_more;
-	s->told = told; /* the file is no text, so its lines do not count */
+		return put_lines(s, reported) && !s->has_more;
+	s->reported = reported; /* the file is no text, so its lines do not count */
 	s->has_more = had_more;
 	return true;
 }
@@ -202,7 +202,7 @@ static void put_notes(struct search *s)
 {
 	if (s->has_more)
 		errand_note(s->x, "[There are more lines; these are the first %u.]",
-			    s->told);
+			    s->reported);
 	if (s->found.closed > 0)
 		errand_note(s->x, "[Some files or folders could not be read.]");
 	if (s->found.is_cut)

@@ -57,7 +57,7 @@ static void give_up(const struct workers *s, struct worker *w, enum worker_end h
 {
 	end(w);
 	w->kind->tell(s, w, how);
-	w->is_told = true;
+	w->is_reported = true;
 	let_go(w);
 }
 
@@ -127,7 +127,7 @@ int workers_start(struct workers *s, struct worker *w, const struct worker_task 
 static struct worker *find(const struct workers *s, uint32_t id)
 {
 	for (size_t i = 0; i < s->count; i++)
-		if (s->all[i]->id == id && !s->all[i]->is_told)
+		if (s->all[i]->id == id && !s->all[i]->is_reported)
 			return s->all[i];
 	return NULL;
 }
@@ -208,7 +208,7 @@ bool workers_reaped(struct workers *s, pid_t pid)
 			continue;
 		while (w->out >= 0 && read_some(w))
 			;
-		if (!w->is_told)
+		if (!w->is_reported)
 			w->kind->tell(s, w,
 				      w->is_cancelled ? WORKER_CANCELLED : WORKER_ENDED);
 		worker_free(s, w);
@@ -225,14 +225,14 @@ int64_t workers_due(const struct workers *s)
 	int64_t due = INT64_MAX;
 
 	for (size_t i = 0; i < s->count; i++)
-		if (!s->all[i]->is_told && s->all[i]->due < due)
+		if (!s->all[i]->is_reported && s->all[i]->due < due)
 			due = s->all[i]->due;
 	return due;
 }
 
 enum worker_step worker_step(const struct worker *w, bool is_stopped, int64_t now)
 {
-	if (w->is_told)
+	if (w->is_reported)
 		return WORKER_GOES_ON;
 	/* A stopped worker cannot report, so it is killed at once.  A worker that must
 	 * undo its work still gets all of its time. */
@@ -246,7 +246,7 @@ enum worker_step worker_step(const struct worker *w, bool is_stopped, int64_t no
 
 static void expire(const struct workers *s, struct worker *w, int64_t now)
 {
-	bool is_late = !w->is_told && now >= w->due;
+	bool is_late = !w->is_reported && now >= w->due;
 
 	switch (worker_step(w, is_late && halt_has(w->pid), now)) {
 	case WORKER_GOES_ON:
@@ -271,14 +271,14 @@ int64_t workers_look_due(const struct workers *s)
 	int64_t due = INT64_MAX;
 
 	for (size_t i = 0; i < s->count; i++)
-		if (!s->all[i]->is_told && s->all[i]->halt.due < due)
+		if (!s->all[i]->is_reported && s->all[i]->halt.due < due)
 			due = s->all[i]->halt.due;
 	return due;
 }
 
 static void look(const struct workers *s, struct worker *w, int64_t now)
 {
-	bool is_due = !w->is_told && now >= w->halt.due;
+	bool is_due = !w->is_reported && now >= w->halt.due;
 	bool is_stopped = is_due && !all_processes_is_paused(s->all_processes) &&
 			  halt_has(w->pid);
 

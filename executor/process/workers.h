@@ -69,7 +69,7 @@ struct worker {
 			    * that before it is killed */
 	bool was_asked;	   /* the worker got SIGALRM, which asks for its results so far */
 	bool is_cancelled;
-	bool is_told;	   /* the worker's result was reported; its process is not reaped
+	bool is_reported; /* the worker's result was reported; its process is not reaped
 			    * yet */
 };
 

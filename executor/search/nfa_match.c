@@ -390,10 +390,10 @@ bool nfa_match_find(struct nfa_match *m, const uint8_t *at, const uint8_t *end,
 		return false;
 	if (m->p->literal.len > 0)
 		return find_by_literal(m, at, end, ret);
-	const uint8_t *told = run(m, at, end);
-	if (told)
-		*ret = line_around(at, told, end);
-	return told != NULL;
+	const uint8_t *matched = run(m, at, end);
+	if (matched)
+		*ret = line_around(at, matched, end);
+	return matched != NULL;
 }
 
 /* --- life ------------------------------------------------------------------- */

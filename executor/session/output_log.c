@@ -271,18 +271,18 @@ static void put_in_order(struct output_log *t)
 	t->turned = t->len;
 }
 
-struct output_log_told output_log_tell(struct output_log *t, bool is_wanted)
+struct output_log_mark output_log_tell(struct output_log *t, bool is_wanted)
 {
 	if (t->output_logs && !t->number && is_wanted && t->len > 0)
 		begin(t);
 	if (!t->output_logs || !t->number)
-		return (struct output_log_told){ 0 };
+		return (struct output_log_mark){ 0 };
 	if (t->fd < 0)
-		return (struct output_log_told){ .missing = t->len };
+		return (struct output_log_mark){ .missing = t->len };
 	if (t->len <= most(t))
-		return (struct output_log_told){ .number = t->number };
+		return (struct output_log_mark){ .number = t->number };
 	put_in_order(t);
-	return (struct output_log_told){ t->number, t->len - most(t) };
+	return (struct output_log_mark){ t->number, t->len - most(t) };
 }
 
 void output_log_end(struct output_log *t)

@@ -76,13 +76,13 @@ void output_log_init(struct output_log *t, struct output_logs *output_logs,
 		     const char *label);
 void output_log_write(struct output_log *t, const void *data, size_t len);
 
-struct output_log_told {
+struct output_log_mark {
 	uint32_t number;  /* the number in the file's name; 0: there is no file */
 	uint64_t missing; /* how many bytes of the output are not in the file */
 };
 
 /* Puts the recorded output in order for readers, and returns the number of its file.
  * With `is_wanted` a file is made even if the output is short. */
-struct output_log_told output_log_tell(struct output_log *t, bool is_wanted);
+struct output_log_mark output_log_tell(struct output_log *t, bool is_wanted);
 /* Stops recording, since the command has ended; the log's file stays. */
 void output_log_end(struct output_log *t);

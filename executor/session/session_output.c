@@ -125,7 +125,7 @@ void session_forget(struct session *s)
 static void say_report(struct session *s, uint32_t state, uint32_t flags)
 {
 	struct screen_text taken = take_text(s, state, flags);
-	struct output_log_told told =
+	struct output_log_mark mark =
 		output_log_tell(&s->output_log, taken.cut > 0 || taken.lines > 0);
 	struct reply a = new_reply(s->action.id);
 	struct report r = {
@@ -135,8 +135,8 @@ static void say_report(struct session *s, uint32_t state, uint32_t flags)
 		.background = s->background,
 		.cut = taken.cut,
 		.lines = taken.lines,
-		.log = told.number,
-		.unlogged = told.missing,
+		.log = mark.number,
+		.unlogged = mark.missing,
 		.cwd = s->cwd ? s->cwd : "",
 		.interpreter = s->python ? s->python : "",
 	};

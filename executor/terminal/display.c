@@ -121,14 +121,14 @@ void display_scroll(struct display *d, unsigned top, unsigned bottom, int by)
 static void keep(struct display *d, const struct row *r)
 {
 	uint64_t at = scrollback_end(&d->back);
-	bool is_whole, was_told = d->cursors[0].first < d->cursors[0].count;
+	bool is_whole, was_reported = d->cursors[0].first < d->cursors[0].count;
 	int cells = report_cursor_pass(&d->cursors[0], r, &is_whole);
 
-	count_cells(d, was_told ? 4u * r->used : r->used);
+	count_cells(d, was_reported ? 4u * r->used : r->used);
 	scrollback_add(&d->back, r);
 	if (cells < 0)
 		d->is_changed = true;
-	else if (was_told)
+	else if (was_reported)
 		d->reported_to = is_whole ? scrollback_end(&d->back)
 				      : at + row_bytes(r, (unsigned)cells);
 }

@@ -59,7 +59,7 @@ static bool is_next(const struct image_config *ours, const struct image_config *
 	return true;
 }
 
-int cache_find(struct making *m, const struct digest *key, const char *told,
+int cache_find(struct making *m, const struct digest *key, const char *history,
 	       struct err *e)
 {
 	struct image_config found = { 0 };
@@ -84,14 +84,14 @@ int cache_find(struct making *m, const struct digest *key, const char *told,
 		free(m->config.created);
 		m->config.created = found.created;
 		found.created = NULL;
-		image_config_told(&m->config, told, true);
+		image_config_add_history(&m->config, history, true);
 	}
 	image_config_done(&found);
 	return fits;
 }
 
 int cache_keep(struct making *m, struct blob *blob, const struct digest *key,
-	       const char *told, struct err *e)
+	       const char *history, struct err *e)
 {
 	struct digest layer, diff_id;
 	struct layer_about about;
@@ -107,7 +107,7 @@ int cache_keep(struct making *m, struct blob *blob, const struct digest *key,
 		return -1;
 	add_layer(m, layer.hex, layer.hex);
 	image_config_touch(&m->config, m->b->now);
-	image_config_told(&m->config, told, true);
+	image_config_add_history(&m->config, history, true);
 	AUTO_FREE char *config = image_config_print(&m->config);
 	cache_name("cache", key, &name);
 	return images_make(&m->b->store, config, &m->config.layers, &m->config.diff_ids,

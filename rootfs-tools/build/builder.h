@@ -110,12 +110,12 @@ void cache_add(struct hash *key, const char *text);
 
 /* Looks up a layer in the cache.  Returns 1 if the cache had the layer, which has then
  * been added to the stage. */
-int cache_find(struct making *m, const struct digest *key, const char *told,
+int cache_find(struct making *m, const struct digest *key, const char *history,
 	       struct err *e);
 
 /* Adds the blob to the stage as its next layer and to the cache under `key`. */
 int cache_keep(struct making *m, struct blob *blob, const struct digest *key,
-	       const char *told, struct err *e);
+	       const char *history, struct err *e);
 
 /* Gives the image name "build.invalid/WHAT:HEX".  RFC 2606 reserves .invalid, so no
  * registry can have the name. */

@@ -212,7 +212,7 @@ static void tell_left_out(const struct outcome *o)
 }
 
 static int make_layer(const struct copy *c, struct making *m, const struct digest *key,
-		      const char *told, struct err *e)
+		      const char *history, struct err *e)
 {
 	struct outcome outcome = { 0 };
 	struct blob *blob = NULL;
@@ -222,7 +222,7 @@ static int make_layer(const struct copy *c, struct making *m, const struct diges
 	int rc = copying_write(&c->copying, blob, &outcome, e);
 	if (rc == 0) {
 		tell_left_out(&outcome);
-		rc = cache_keep(m, blob, key, told, e);
+		rc = cache_keep(m, blob, key, history, e);
 	}
 	blob_done(blob);
 	return rc;

@@ -202,16 +202,16 @@ static int start_part(struct part *p, struct worker *ret, struct err *e)
 /* Adds up the outcomes of the two processes at the ends of a pipe.  If both failed, the
  * error that is more than a closed pipe is returned, as it is the cause. */
 static int settle(const struct outcome *first, const struct outcome *second,
-		  struct outcome *told, struct err *e)
+		  struct outcome *total, struct err *e)
 {
 	const struct outcome *bad = NULL;
 
-	told->entries += second->entries;
-	told->bytes += second->bytes;
-	told->left_out += first->left_out + second->left_out;
-	if (!*told->first)
-		memcpy(told->first, *first->first ? first->first : second->first,
-		       sizeof(told->first));
+	total->entries += second->entries;
+	total->bytes += second->bytes;
+	total->left_out += first->left_out + second->left_out;
+	if (!*total->first)
+		memcpy(total->first, *first->first ? first->first : second->first,
+		       sizeof(total->first));
 	if (second->error.kind != ERR_NONE)
 		bad = second;
 	if (first->error.kind != ERR_NONE && first->error.sys != EPIPE &&
@@ -245,7 +245,8 @@ int copying_end(struct blob *to, struct err *e)
 
 /* Writes one part of the layer's tar into the blob, with the paths that its files get
  * in the image. */
-static int pipe_part(struct part *p, struct blob *to, struct outcome *told, struct err *e)
+static int pipe_part(struct part *p, struct blob *to, struct outcome *total,
+		     struct err *e)
 {
 	struct ends tar = { -1, -1 }, layer = { -1, -1 };
 	struct copy_layer_order order = { .p = &p->c->copy_layer, .layers = p->layers };
@@ -277,7 +278,7 @@ static int pipe_part(struct part *p, struct blob *to, struct outcome *told, stru
 	if (rc == 0) {
 		outcome_wait(&writer, &written);
 		outcome_wait(&placer, &placed);
-		rc = settle(&written, &placed, told, e);
+		rc = settle(&written, &placed, total, e);
 	}
 	worker_end(&writer);
 	worker_end(&placer);
@@ -359,7 +360,7 @@ static int open_archive(const struct copying *c, const char *path, int layers, i
 /* Writes the sources of an ADD, each path by itself, since archives are unpacked and
  * other files are not. */
 static int write_added(const struct copying *c, int layers, struct blob *to,
-		       struct outcome *told, struct err *e)
+		       struct outcome *total, struct err *e)
 {
 	struct list paths = { 0 };
 	struct merged tree;
@@ -385,13 +386,13 @@ static int write_added(const struct copying *c, int layers, struct blob *to,
 			one.copy_layer.to = folder_to;
 			one.copy_layer.keeps_ids = true;
 		}
-		rc = rc < 0 ? -1 : pipe_part(&p, to, told, e);
+		rc = rc < 0 ? -1 : pipe_part(&p, to, total, e);
 	}
 	list_done(&paths);
 	return rc;
 }
 
-int copying_write(const struct copying *c, struct blob *to, struct outcome *told,
+int copying_write(const struct copying *c, struct blob *to, struct outcome *total,
 		  struct err *e)
 {
 	AUTO_CLOSE int layers = store_folder(c->s, STORE_LAYERS, e);
@@ -402,17 +403,17 @@ int copying_write(const struct copying *c, struct blob *to, struct outcome *told
 			     .archive = -1,
 			     .layers = layers };
 
-	*told = (struct outcome){ 0 };
+	*total = (struct outcome){ 0 };
 	if (rc == 0 && c->unpacks && c->words->count > 0)
-		rc = write_added(c, layers, to, told, e);
+		rc = write_added(c, layers, to, total, e);
 	else if (rc == 0 && (c->words->count > 0 || c->heredoc_count == 0))
-		rc = pipe_part(&tree, to, told, e);
+		rc = pipe_part(&tree, to, total, e);
 	for (size_t i = 0; i < c->heredoc_count && rc == 0; i++) {
 		struct part p = { .c = c,
 				  .heredoc = &c->heredocs[i],
 				  .archive = -1,
 				  .layers = layers };
-		rc = pipe_part(&p, to, told, e);
+		rc = pipe_part(&p, to, total, e);
 	}
 	return rc < 0 ? -1 : copying_end(to, e);
 }

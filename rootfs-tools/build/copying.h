@@ -37,9 +37,9 @@ struct copying {
 
 int copying_digest(const struct copying *c, struct hash *to, struct err *e);
 
-/* Writes the layer's tar into `to`.  `told` gets the counts of what was written and of
+/* Writes the layer's tar into `to`.  `total` gets the counts of what was written and of
  * what was left out. */
-int copying_write(const struct copying *c, struct blob *to, struct outcome *told,
+int copying_write(const struct copying *c, struct blob *to, struct outcome *total,
 		  struct err *e);
 
 /* Copies all bytes of a pipe into the blob. */

@@ -277,7 +277,7 @@ static const char *created_of(const struct image_config *c)
 	return c->created ? c->created : "1970-01-01T00:00:00Z";
 }
 
-void image_config_told(struct image_config *c, const char *what, bool has_layer)
+void image_config_add_history(struct image_config *c, const char *what, bool has_layer)
 {
 	AUTO_FREE char *when = json_write_quoted(created_of(c));
 	AUTO_FREE char *quoted = json_write_quoted(what);

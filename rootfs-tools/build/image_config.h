@@ -53,7 +53,7 @@ void image_config_label(struct image_config *c, const char *name, const char *va
 void image_config_touch(struct image_config *c, int64_t when);
 
 /* Adds an entry to the history. */
-void image_config_told(struct image_config *c, const char *what, bool has_layer);
+void image_config_add_history(struct image_config *c, const char *what, bool has_layer);
 
 /* Returns the configuration as JSON, allocated, without its rootfs. */
 char *image_config_print(const struct image_config *c);

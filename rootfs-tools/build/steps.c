@@ -319,7 +319,7 @@ static int do_instruction(struct making *m, const struct instruction *i, struct 
 		return err_in(e, "%.60s:%u: %s", m->b->file.name, i->line,
 			      instruction_name(i->kind));
 	if (!steps[i->kind].is_shown)
-		image_config_told(&m->config, i->text, false);
+		image_config_add_history(&m->config, i->text, false);
 	return 0;
 }
 

@@ -383,7 +383,7 @@ static int take_item(struct changes_stream *t, const struct changes_stream_head 
 	if (take(t, t->text, h->path_len, e) < 0 || take(t, link, h->link_len, e) < 0)
 		return -1;
 	if (strlen(t->text) != h->path_len || strlen(link) != h->link_len ||
-	    !is_in_place(t, h) || ++t->told > 3ull * UPPER_SCAN_ENTRIES_MAX ||
+	    !is_in_place(t, h) || ++t->item_count > 3ull * UPPER_SCAN_ENTRIES_MAX ||
 	    t->depth > DIR_STACK_DEPTH_MAX)
 		return broken(t, e);
 	const char *slash = strrchr(t->text, '/');

@@ -90,7 +90,7 @@ struct changes_stream {
 		CHANGES_STREAM_ASKABLE,
 		CHANGES_STREAM_IN_CONTENT
 	} state;
-	uint64_t told; /* count of items so far */
+	uint64_t item_count; /* count of items so far */
 	size_t depth;
 };
 

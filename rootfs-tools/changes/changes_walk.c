@@ -20,7 +20,7 @@
  * the sandbox has it, too.  The sandbox has removed the other names. */
 struct cover {
 	struct dir_names names;
-	bool *is_told; /* owned; for each name, whether the sandbox has it; NULL: the host
+	bool *is_listed; /* owned; for each name, whether the sandbox has it; NULL: the host
 		        * folder is not hidden */
 };
 
@@ -82,7 +82,7 @@ static int meet(struct walk *w, struct meeting *m, struct err *e)
 static void cover_done(struct cover *c)
 {
 	dir_names_done(&c->names);
-	own_free(&c->is_told);
+	own_free(&c->is_listed);
 }
 
 /* Prepares the host folder that the stack has just entered; reads its names if the
@@ -104,7 +104,7 @@ static int begin_folder(struct walk *w, bool is_covered, struct err *e)
 	if (dir_names_read(dir_stack_here(&w->stack), NAMES_MAX, &c->names) < 0)
 		return err_sys(e, "read the folder %.300s", dir_stack_path(&w->stack));
 	dir_names_sort(&c->names);
-	c->is_told = mem_zeroed(c->names.count, sizeof(*c->is_told));
+	c->is_listed = mem_zeroed(c->names.count, sizeof(*c->is_listed));
 	return 0;
 }
 
@@ -114,11 +114,11 @@ static int end_cover(struct walk *w, struct err *e)
 {
 	struct cover *c = &w->covers[w->stack.depth];
 
-	for (size_t i = 0; c->is_told && i < c->names.count; i++) {
+	for (size_t i = 0; c->is_listed && i < c->names.count; i++) {
 		const char *name = c->names.sorted[i];
 		struct meeting m = { .kind = 'D', .name = name, .exists = true,
 				     .at = dir_stack_here(&w->stack) };
-		if (c->is_told[i] ||
+		if (c->is_listed[i] ||
 		    fstatat(m.at, name, &m.host, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		AUTO_FREE char *path = text_copy(dir_stack_name(&w->stack, name));
@@ -172,7 +172,7 @@ static bool is_same_link(const struct meeting *m)
 
 /* Returns whether the host's file equals the item.  For a regular file of the same mode
  * and size, sets may_be_same: the caller must compare the content. */
-static bool is_as_told(struct meeting *m)
+static bool is_as_listed(struct meeting *m)
 {
 	const mode_t host = m->host.st_mode, mode = m->item->mode & 0777;
 
@@ -196,13 +196,13 @@ static bool is_as_told(struct meeting *m)
 	return false;
 }
 
-static void mark_told(struct walk *w, const char *name)
+static void mark_seen(struct walk *w, const char *name)
 {
 	struct cover *c = &w->covers[w->stack.depth];
-	ssize_t number = w->lost || !c->is_told ? -1 : dir_names_find(&c->names, name);
+	ssize_t number = w->lost || !c->is_listed ? -1 : dir_names_find(&c->names, name);
 
 	if (number >= 0)
-		c->is_told[number] = true;
+		c->is_listed[number] = true;
 }
 
 static void leave_out(struct walk *w, const char *path, const char *why)
@@ -218,7 +218,7 @@ static int look_at(struct walk *w, const struct changes_stream_item *i, struct e
 	struct meeting m = { .path = i->path, .name = i->name, .item = i,
 			     .at = w->lost ? -1 : dir_stack_here(&w->stack) };
 
-	mark_told(w, i->name);
+	mark_seen(w, i->name);
 	if (m.at >= 0)
 		m.exists = fstatat(m.at, i->name, &m.host, AT_SYMLINK_NOFOLLOW) == 0;
 	if (m.at >= 0 && !m.exists && errno == EACCES) {
@@ -229,7 +229,7 @@ static int look_at(struct walk *w, const struct changes_stream_item *i, struct e
 		return err_sys(e, "look at %.300s", i->path);
 	if (i->kind == CHANGES_STREAM_GONE && !m.exists)
 		return 0;
-	if (m.exists && is_as_told(&m))
+	if (m.exists && is_as_listed(&m))
 		return 0;
 	m.kind = i->kind == CHANGES_STREAM_GONE ? 'D' : m.exists ? 'M' : 'A';
 	return meet(w, &m, e);
@@ -254,7 +254,7 @@ static int take(struct walk *w, const struct changes_stream_item *i, struct err 
 		return leave_folder(w, e);
 	if (i->kind == CHANGES_STREAM_LEFT_OUT) {
 		leave_out(w, i->path, i->link);
-		mark_told(w, i->name);
+		mark_seen(w, i->name);
 		return 0;
 	}
 	result = look_at(w, i, e);

@@ -54,7 +54,7 @@ struct work {
 };
 
 /* The jailed process's result. */
-struct told {
+struct outcome {
 	struct err error;
 	struct image_copy_sum sum;
 };
@@ -474,14 +474,15 @@ static int copy_all(struct work *w, struct err *e)
 static void work(const void *arg, int folder, int in, void *result)
 {
 	struct work w = { .r = arg, .to = folder, .piece = mem_new(PIECE) };
-	struct told *told = result;
+	struct outcome *outcome = result;
 
 	(void)in;
-	told->error.kind = ERR_NONE;
-	if (copy_all(&w, &told->error) == 0)
-		told->error.kind = ERR_NONE; /* a file that was left out may have set this
-					      * error, which is no error of the copy */
-	told->sum = w.sum;
+	outcome->error.kind = ERR_NONE;
+	/* A file that was left out may have set this error, which is no error of the
+	 * copy. */
+	if (copy_all(&w, &outcome->error) == 0)
+		outcome->error.kind = ERR_NONE;
+	outcome->sum = w.sum;
 	tdestroy(w.twins, twin_free);
 	merged_done(&w.image);
 	free(w.piece);
@@ -489,20 +490,27 @@ static void work(const void *arg, int folder, int in, void *result)
 
 int image_copy_make(const struct image_copy *r, struct image_copy_sum *ret, struct err *e)
 {
-	struct told told;
-	const struct jail j = { .folder = r->to, .in = -1, .leash = r->leash,
-				.beside = r->from, .reads_all = true, .ranges = r->ranges,
+	struct outcome outcome;
+	const struct jail j = { .folder = r->to,
+				.in = -1,
+				.leash = r->leash,
+				.beside = r->from,
+				.reads_all = true,
+				.ranges = r->ranges,
 				.role = r->ranges ? JAIL_GIVES : JAIL_READS,
-				.uid = geteuid(), .gid = getegid(),
-				.file_max = UINT64_MAX, .work = work, .arg = r,
-				.result_len = sizeof(told) };
-	if (jail_run(&j, &told, e) < 0)
+				.uid = geteuid(),
+				.gid = getegid(),
+				.file_max = UINT64_MAX,
+				.work = work,
+				.arg = r,
+				.result_len = sizeof(outcome) };
+	if (jail_run(&j, &outcome, e) < 0)
 		return -1;
-	told.sum.first[sizeof(told.sum.first) - 1] = '\0';
-	*ret = told.sum;
-	if (told.error.kind == ERR_NONE)
+	outcome.sum.first[sizeof(outcome.sum.first) - 1] = '\0';
+	*ret = outcome.sum;
+	if (outcome.error.kind == ERR_NONE)
 		return 0;
-	err_sanitize(&told.error);
-	*e = told.error;
+	err_sanitize(&outcome.error);
+	*e = outcome.error;
 	return -1;
 }

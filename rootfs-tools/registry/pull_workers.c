@@ -52,7 +52,7 @@ struct pull_workers {
 struct fetcher {
 	const struct pull_workers *workers;
 	size_t job;
-	int64_t told_ms;
+	int64_t reported_ms;
 };
 
 /* --- in a worker --------------------------------------------------------------- */
@@ -70,9 +70,9 @@ static void tell_at(void *context, uint64_t at)
 	struct fetcher *w = context;
 	const int64_t now = clock_ms();
 
-	if (now - w->told_ms < NEWS_MS)
+	if (now - w->reported_ms < NEWS_MS)
 		return;
-	w->told_ms = now;
+	w->reported_ms = now;
 	tell(w, &(struct news){ .what = NEWS_AT, .job = w->job, .at = at });
 }
 

@@ -240,7 +240,7 @@ int seccomp_install(const struct seccomp_program *program, struct err *e)
 
 /* --- a listener ------------------------------------------------------------------- */
 
-bool seccomp_is_told(uint32_t action)
+bool seccomp_is_notified(uint32_t action)
 {
 	const uint32_t error = action & SECCOMP_RET_DATA;
 
@@ -248,14 +248,14 @@ bool seccomp_is_told(uint32_t action)
 	       error != ENOSYS;
 }
 
-struct sock_filter *seccomp_replace_told(const struct seccomp_program *program,
-					 uint32_t by)
+struct sock_filter *seccomp_replace_notified(const struct seccomp_program *program,
+					     uint32_t by)
 {
 	struct sock_filter *insns =
 		mem_copy(program->insns, program->count * sizeof(*insns));
 
 	for (size_t i = 0; i < program->count; i++)
-		if (insns[i].code == (BPF_RET | BPF_K) && seccomp_is_told(insns[i].k))
+		if (insns[i].code == (BPF_RET | BPF_K) && seccomp_is_notified(insns[i].k))
 			insns[i].k = by;
 	return insns;
 }
@@ -263,7 +263,7 @@ struct sock_filter *seccomp_replace_told(const struct seccomp_program *program,
 void seccomp_pretend_above(struct seccomp_program *ret)
 {
 	seccomp_pretend(ret);
-	ret->owned = seccomp_replace_told(ret, SECCOMP_RET_ALLOW);
+	ret->owned = seccomp_replace_notified(ret, SECCOMP_RET_ALLOW);
 	ret->insns = ret->owned;
 }
 
@@ -275,7 +275,7 @@ int seccomp_install_telling(const struct seccomp_program *program, int *ret_list
 			    struct err *e)
 {
 	AUTO_FREE struct sock_filter *insns =
-		seccomp_replace_told(program, SECCOMP_RET_USER_NOTIF);
+		seccomp_replace_notified(program, SECCOMP_RET_USER_NOTIF);
 	const struct sock_fprog prog = { .len = (unsigned short)program->count,
 					 .filter = insns };
 

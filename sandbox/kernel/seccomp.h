@@ -95,18 +95,18 @@ int seccomp_install(const struct seccomp_program *program, struct err *e);
  * (SECCOMP_RET_...).  A listener is told of errors, with two exceptions: ENOSYS, which
  * programs provoke on purpose and take for an older kernel (clone3, for every thread),
  * and error 0, which only pretends success. */
-bool seccomp_is_told(uint32_t action);
+bool seccomp_is_notified(uint32_t action);
 
 /* Returns a copy of the program in which `by` replaces the return values that a listener
- * is told of (seccomp_is_told()).  With SECCOMP_RET_USER_NOTIF as `by`, the copy is
+ * is told of (seccomp_is_notified()).  With SECCOMP_RET_USER_NOTIF as `by`, the copy is
  * called the program's telling form.  Allocated. */
-struct sock_filter *seccomp_replace_told(const struct seccomp_program *program,
-					 uint32_t by);
+struct sock_filter *seccomp_replace_notified(const struct seccomp_program *program,
+					     uint32_t by);
 
-/* Installs a program's telling form (seccomp_replace_told()), under which refused calls
- * wait for the listener's answer.  *ret_listener is owned by the caller and
- * close-on-exec.  If there can be no listener, since a filter around this process has
- * one or since the kernel or that filter forbids it, the program itself is installed and
+/* Installs a program's telling form (seccomp_replace_notified()), under which refused
+ * calls wait for the listener's answer.  *ret_listener is owned by the caller and close-
+ * on-exec.  If there can be no listener, since a filter around this process has one or
+ * since the kernel or that filter forbids it, the program itself is installed and
  * *ret_listener is -1. */
 int seccomp_install_telling(const struct seccomp_program *program, int *ret_listener,
 			    struct err *e);

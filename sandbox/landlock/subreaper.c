@@ -33,14 +33,14 @@ enum { LINE, CHILDREN, LOCK, HELD };
 /* --- ending everything ------------------------------------------------------------ */
 
 /* Facts about a process, from /proc/PID/stat. */
-struct told {
+struct proc_stat {
 	int parent;
 	unsigned long long started; /* in ticks since the boot */
 };
 
 /* Reads "PID (NAME) STATE PARENT ...".  NAME may be anything (proc(5)), so the
  * parsing begins behind the last parenthesis.  Returns false if the process is gone. */
-static bool look_at(pid_t pid, struct told *ret)
+static bool look_at(pid_t pid, struct proc_stat *ret)
 {
 	char path[64], text[512];
 
@@ -79,7 +79,7 @@ static unsigned kill_children(const struct birth *since)
 	DIR *proc = opendir("/proc");
 	const struct dirent *entry;
 	unsigned found = 0;
-	struct told t;
+	struct proc_stat t;
 
 	while (proc && (entry = readdir(proc))) {
 		pid_t pid = isdigit((unsigned char)entry->d_name[0]) ? atoi(entry->d_name)
@@ -375,7 +375,7 @@ void subreaper_end(const struct subreaper *k)
 
 void subreaper_done(struct subreaper *k)
 {
-	struct told subreaper = { 0 };
+	struct proc_stat subreaper = { 0 };
 
 	own_close(&k->failure);
 	own_close(&k->line);
@@ -383,10 +383,10 @@ void subreaper_done(struct subreaper *k)
 		return;
 	/* The start time is read before the wait: /proc shows the subreaper only until
 	 * it is waited for. */
-	bool is_told = look_at(k->pid, &subreaper);
+	bool is_known = look_at(k->pid, &subreaper);
 	const struct birth its = { subreaper.started, k->pid };
 	const int status = worker_reap(k->pid);
 	k->pid = 0;
-	if (is_told && WIFSIGNALED(status)) /* layer: landlock-end-of-subreaper */
+	if (is_known && WIFSIGNALED(status)) /* layer: landlock-end-of-subreaper */
 		end_children(&its);
 }

@@ -58,20 +58,20 @@ void result_failed(struct result *r, int code, const struct err *error)
 void result_refused(struct result *r, const struct denials *denials)
 {
 	own_free(&r->refused);
-	list_done(&r->told);
+	list_done(&r->refusal_notes);
 	r->refused = denials_json(denials);
 	for (size_t i = 0; i < denials->count; i++) {
 		AUTO_FREE char *sentence = refused_call_sentence(&denials->calls[i]);
 		AUTO_FREE char *remedy = refused_call_remedy(&denials->calls[i]);
-		list_add(&r->told, sentence);
-		list_add(&r->told, remedy);
+		list_add(&r->refusal_notes, sentence);
+		list_add(&r->refusal_notes, remedy);
 	}
 }
 
 void result_done(struct result *r)
 {
 	own_free(&r->refused);
-	list_done(&r->told);
+	list_done(&r->refusal_notes);
 }
 
 char *result_error_json(const struct err *error)

@@ -68,8 +68,8 @@ struct result {
 	unsigned degraded;		 /* enum degraded */
 	char *refused; /* owned: the refused system calls as JSON objects, without the
 			* array's brackets; NULL: none */
-	struct list told; /* owned: for each refused system call two items, a sentence
-			   * about it and a remedy */
+	/* owned: for each refused system call two items, a sentence about it and a remedy */
+	struct list refusal_notes;
 	struct err error;		 /* kind ERR_NONE: there was no error */
 };
 

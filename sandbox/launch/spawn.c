@@ -325,12 +325,12 @@ static int install_listener(const struct spawn_parts *parts, int *ret_listener,
 			    struct err *e)
 {
 	AUTO_FREE struct sock_filter *telling =
-		seccomp_replace_told(parts->filter, SECCOMP_RET_USER_NOTIF);
-	const struct seccomp_program told = { .insns = telling,
-					      .count = parts->filter->count };
+		seccomp_replace_notified(parts->filter, SECCOMP_RET_USER_NOTIF);
+	const struct seccomp_program notifying = { .insns = telling,
+						   .count = parts->filter->count };
 	struct seccomp_program notify;
 
-	broker_program(parts->tells ? &told : parts->filter, &notify);
+	broker_program(parts->tells ? &notifying : parts->filter, &notify);
 	int result = seccomp_install_killable(&notify, ret_listener, e);
 	seccomp_done(&notify);
 	return result;

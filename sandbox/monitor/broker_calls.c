@@ -124,16 +124,21 @@ bool broker_takes(const struct seccomp_data *data)
  * call is in the accumulator before these instructions, and again after them. */
 static size_t tell_row(const struct made_call *c, struct sock_filter *to)
 {
-	const bool is_told = c->kind != OPEN || c->flags == NONE;
+	const bool always_notifies = c->kind != OPEN || c->flags == NONE;
 	const struct sock_filter always[] = { IS(c->nr, 0, 1),
 					      RETURN(SECCOMP_RET_USER_NOTIF) };
 	const struct sock_filter some[] = {
-		IS(c->nr, 0, 5), LOAD_ARG(is_told ? 0 : c->flags), HAS(O_PATH, 2, 0),
-		HAS(O_CREAT, 0, 1), RETURN(SECCOMP_RET_USER_NOTIF), LOAD_NR,
+		IS(c->nr, 0, 5),
+		LOAD_ARG(always_notifies ? 0 : c->flags),
+		HAS(O_PATH, 2, 0),
+		HAS(O_CREAT, 0, 1),
+		RETURN(SECCOMP_RET_USER_NOTIF),
+		LOAD_NR,
 	};
 
-	memcpy(to, is_told ? always : some, is_told ? sizeof(always) : sizeof(some));
-	return is_told ? ARRAY_LEN(always) : ARRAY_LEN(some);
+	memcpy(to, always_notifies ? always : some,
+	       always_notifies ? sizeof(always) : sizeof(some));
+	return always_notifies ? ARRAY_LEN(always) : ARRAY_LEN(some);
 }
 
 static size_t refuse_row(const struct way_around *w, struct sock_filter *to)

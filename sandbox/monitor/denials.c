@@ -122,13 +122,13 @@ static uint32_t action_of(const struct seccomp_program *program,
 }
 
 /* Returns the errno with which `program` refuses the call, or 0 if it does not report
- * the call as refused (seccomp_is_told()). */
+ * the call as refused (seccomp_is_notified()). */
 static int error_of(const struct seccomp_program *program,
 		    const struct seccomp_data *data)
 {
 	const uint32_t action = action_of(program, data);
 
-	return seccomp_is_told(action) ? (int)(action & SECCOMP_RET_DATA) : 0;
+	return seccomp_is_notified(action) ? (int)(action & SECCOMP_RET_DATA) : 0;
 }
 
 static const struct refused_call *count(struct denials *r,

@@ -135,7 +135,7 @@ void trace_program(const struct seccomp_program *program, struct seccomp_program
 	const size_t front = HEAD + ROW * COUNT;
 	struct sock_filter *insns = mem_zeroed(front + program->count, sizeof(*insns));
 	AUTO_FREE struct sock_filter *telling =
-		seccomp_replace_told(program, SECCOMP_RET_USER_NOTIF);
+		seccomp_replace_notified(program, SECCOMP_RET_USER_NOTIF);
 
 	insns[0] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
 						offsetof(struct seccomp_data, arch));

@@ -40,7 +40,7 @@ void trace_done(struct trace *t);
 bool trace_takes(const struct seccomp_data *data);
 
 /* Makes a seccomp program that sends the calls of the table, and all calls that
- * `program` refuses (seccomp_is_told()), to its listener.  The result is owned by the
+ * `program` refuses (seccomp_is_notified()), to its listener.  The result is owned by the
  * caller. */
 void trace_program(const struct seccomp_program *program, struct seccomp_program *ret);
 

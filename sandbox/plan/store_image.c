@@ -66,10 +66,10 @@ __attribute__((noreturn)) static void run_pull(const struct store_image *s, char
 	_exit(127);
 }
 
-static int pull_failed(const struct store_image *s, const struct err *why, bool is_told,
-		       struct err *e)
+static int pull_failed(const struct store_image *s, const struct err *why,
+		       bool is_reported, struct err *e)
 {
-	if (is_told) {
+	if (is_reported) {
 		*e = *why;
 		err_sanitize(e);
 	} else {
@@ -104,10 +104,10 @@ static int pull(const struct store_image *s, struct err *e)
 	(void)close(ends[1]);
 	if (pid < 0)
 		return err_sys(e, "fork");
-	bool is_told = io_read_full(from, &why, sizeof(why)) == sizeof(why);
+	bool is_reported = io_read_full(from, &why, sizeof(why)) == sizeof(why);
 	if (worker_reap(pid) == 0)
 		return 0;
-	return pull_failed(s, &why, is_told && why.kind != ERR_NONE, e);
+	return pull_failed(s, &why, is_reported && why.kind != ERR_NONE, e);
 }
 
 /* Finds the image in the store.  A digest in the reference may be that of the image's

@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		list_done(&first.history);
 		image_config_label(&first, "l", "v");
 		image_config_touch(&first, 0);
-		image_config_told(&first, "RUN x", false);
+		image_config_add_history(&first, "RUN x", false);
 		char *text = image_config_print(&first);
 		if (image_config_parse(text, strlen(text), &second, &e) < 0)
 			abort();

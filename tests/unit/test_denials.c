@@ -37,7 +37,7 @@
 static void expect_telling(const struct seccomp_program *p)
 {
 	AUTO_FREE struct sock_filter *telling =
-		seccomp_replace_told(p, SECCOMP_RET_USER_NOTIF);
+		seccomp_replace_notified(p, SECCOMP_RET_USER_NOTIF);
 	uint64_t random = 88172645463325252ull;
 	size_t told = 0;
 
@@ -102,7 +102,7 @@ static void test_a_call_that_pretends_hides_no_refusal_from_the_listener(void **
 		 * plain filter alone.  With a listener, the upper filter allows each
 		 * call that the lower one reports. */
 		assert_int_equal(both(is, low), both(was, low));
-		assert_true(!seccomp_is_told(low) || is == SECCOMP_RET_ALLOW);
+		assert_true(!seccomp_is_notified(low) || is == SECCOMP_RET_ALLOW);
 	}
 	seccomp_done(&above);
 }
@@ -126,7 +126,7 @@ static void test_there_is_a_row_for_each_kind(void **state)
 			const struct syscall_kind kind = syscall_of(&data);
 			size_t n = 0;
 
-			if (!seccomp_is_told(bpf_run(p.insns, p.count, &data)))
+			if (!seccomp_is_notified(bpf_run(p.insns, p.count, &data)))
 				continue;
 			while (n < count && (kinds[n].nr != kind.nr ||
 					     kinds[n].argument != kind.argument))

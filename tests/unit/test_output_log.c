@@ -114,7 +114,7 @@ static void test_short_output_has_no_file_unless_one_is_wanted(void **state)
 	print_up_to(&t, OUTPUT_LOG_HELD);
 	assert_int_equal(output_log_tell(&t, false).number, 0);
 	assert_int_equal(output_logs.count, 0);
-	struct output_log_told told = output_log_tell(&t, true);
+	struct output_log_mark told = output_log_tell(&t, true);
 	assert_int_equal(told.number, 1);
 	assert_int_equal(told.missing, 0);
 	check_file("main", 1, OUTPUT_LOG_HELD, 0);
@@ -141,7 +141,7 @@ static void test_the_middle_of_a_flood_is_missing_and_the_rest_is_in_order(void 
 		uint64_t missing = lens[i] > MOST ? lens[i] - MOST : 0;
 		output_log_init(&t, &output_logs, "flood");
 		print_up_to(&t, lens[i]);
-		struct output_log_told told = output_log_tell(&t, false);
+		struct output_log_mark told = output_log_tell(&t, false);
 		assert_int_equal(told.number, i + 1);
 		assert_int_equal(told.missing, missing);
 		check_file("flood", i + 1, lens[i], missing);
@@ -192,7 +192,7 @@ static void test_the_oldest_file_makes_room_and_one_that_is_recorded_is_the_last
 	for (int i = 0; i < 4; i++)
 		record_whole(&all[i]);
 	assert_false(is_there("s", 1));
-	struct output_log_told told = output_log_tell(&first, true);
+	struct output_log_mark told = output_log_tell(&first, true);
 	assert_int_equal(told.number, 0);
 	assert_int_equal(told.missing, MOST + 100);
 	print_up_to(&first, MOST + 200); /* this goes nowhere */
@@ -260,7 +260,7 @@ static void test_a_link_in_the_place_of_a_log_is_not_followed(void **state)
 	assert_int_equal(symlink("target", link), 0);
 	output_log_init(&t, &output_logs, "s");
 	print(&t, 0, OUTPUT_LOG_HELD + 1);
-	struct output_log_told told = output_log_tell(&t, true);
+	struct output_log_mark told = output_log_tell(&t, true);
 	assert_int_equal(told.number, 0);
 	assert_int_equal(told.missing, OUTPUT_LOG_HELD + 1);
 	assert_int_equal(fstat(fd, &st), 0);

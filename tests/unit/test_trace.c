@@ -49,7 +49,7 @@ static void test_the_calls_of_the_table_are_told_and_nothing_else_is_changed(voi
 	seccomp_default(&plain);
 	trace_program(&plain, &tracing);
 	AUTO_FREE struct sock_filter *telling =
-		seccomp_replace_told(&plain, SECCOMP_RET_USER_NOTIF);
+		seccomp_replace_notified(&plain, SECCOMP_RET_USER_NOTIF);
 	for (int i = 0; i < 100 * 1024; i++) {
 		struct seccomp_data data = { .nr = i % 1024,
 					     .arch = i % 7 ? OUR_ARCH : OTHER };
