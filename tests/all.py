@@ -69,7 +69,8 @@ NIGHTLY = {
     "act": {"LINES": 10000}, "audit": {"ROUNDS": 30}, "bash_texts": {"TEXTS": 4000}, "control_hostile": {"ROUNDS": 200},
     "cow": {"ROUNDS": 40}, "cp": {"MANY": 100000}, "broker": {"TRIES": 5000},
     "edit": {"TEXTS": 4000, "EDITS": 50}, "hostile": {"ROUNDS": 200}, "image_build": {"ROUNDS": 10},
-    "image_pull": {"ROUNDS": 40}, "image_store": {"ROUNDS": 60}, "keep": {"ROUNDS": 60},
+    "image_pull": {"ROUNDS": 40}, "image_ranges": {"ROUNDS": 8},
+    "image_store": {"ROUNDS": 60}, "keep": {"ROUNDS": 60},
     "killed": {"ROUNDS": 500, "LAUNCHES": 10000}, "learn": {"PATHS": 1000},
     "named": {"ROUNDS": 60}, "pool": {"ROUNDS": 60}, "ports": {"BYTES": 200000001, "VISITS": 600},
     "processes": {"ORPHANS": 5000}, "snapshot": {"ROUNDS": 12, "FILES": 1500},
@@ -378,7 +379,7 @@ def main():
         suites = {tier: list(TIERS[tier](place)) for tier in tiers}
         if empty := [tier for tier in tiers if not suites[tier]]:
             sys.exit(f"no test is in {', '.join(empty)}")
-        tests.suites([suite for tier in suites for suite in suites[tier]], CORES * 4)
+        tests.suites([suite for tier in suites for suite in suites[tier]], CORES * 6)
         tests.again()
         return tests.sum_up(os.environ.get("MUST_WORK") == "1", flaky)
 
