@@ -12,6 +12,7 @@
 #	make image-test	package managers in an image of Debian's
 #	make bench	against the kernel's own price and other tools
 #	make install	PREFIX=/usr/local, DESTDIR=, APPARMOR=auto|yes|no
+#	make dist	packages of a release, in build/dist; make dist-test tries them
 #
 # CC=clang builds the same with clang.
 
@@ -24,8 +25,11 @@ PREFIX  ?= /usr/local
 # Whether the AppArmor profile is installed; auto: where AppArmor knows the rule in it.
 APPARMOR ?= auto
 VERSION := 0.1.0
-ARCH    := $(shell uname -m)
+ARCH    ?= $(shell uname -m)
 MULTIARCH := $(ARCH)-linux-gnu
+# STATIC=DIR: hutch-image and hutch-seccomp need no library of the host's either, as DIR has
+# those of hutch-image (packaging/libraries.sh).
+STATIC  ?=
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -281,7 +285,8 @@ all: $(PROGRAMS) $(LIBS)
 
 # LINK=host: with the host's C library and dynamic, for sanitizers.
 LINK ?= musl
-HOST_LINK = $(CC) -pie $(LDHARDEN) $(HOST_EXTRA) $(LINKER) -o $@ $(filter %.o %.a,$^) $(HOST_LIBS)
+PIE = -pie
+HOST_LINK = $(CC) $(PIE) $(LDHARDEN) $(HOST_EXTRA) $(LINKER) -o $@ $(filter %.o %.a,$^) $(HOST_LIBS)
 LINK_IT   = $(if $(filter host,$(LINK)),$(HOST_LINK),$(MUSL_LINK))
 # musl has a memmove of its own for each processor; that of this one is slow (memmove.c).
 MEMMOVE := $(if $(filter x86_64,$(ARCH)),$(B)/musl/base/memmove.o)
@@ -327,13 +332,26 @@ $(B)/libexec/hutch-executor:
 
 # libcurl, libarchive and libisal are loaded when they are needed (rootfs-tools/layers/shared_library.h).
 IMAGE_LIBS := -lcrypto
+ifeq ($(STATIC),)
 $(B)/libexec/hutch-image: HOST_LIBS := $(IMAGE_LIBS) $(CAPS_LIBS)
 $(B)/libexec/hutch-image: $(B)/host/rootfs-tools/main.o $(call host_rooms,rootfs-tools)
-$(B)/libexec/hutch-seccomp: HOST_LIBS := $(COMPILER_LIBS)
+else
+MUSL_CFLAGS := -nostdinc -isystem $(STATIC)/include -DHUTCH_STATIC $(filter-out -nostdinc,$(MUSL_CFLAGS))
+$(B)/libexec/hutch-image: MUSL_LIBS := /usr/lib/$(MULTIARCH)/libcap.a \
+  $(addprefix $(STATIC)/lib/lib,curl.a ssl.a crypto.a archive.a lzma.a zstd.a z.a isal.a)
+$(B)/libexec/hutch-image: $(B)/musl/rootfs-tools/main.o $(call linked_rooms,rootfs-tools)
+endif
+$(B)/libexec/hutch-image:
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(if $(STATIC),$(MUSL_LINK),$(HOST_LINK))
+
+$(B)/libexec/hutch-seccomp: HOST_LIBS := $(if $(STATIC),-lseccomp,$(COMPILER_LIBS))
+$(B)/libexec/hutch-seccomp: PIE = $(if $(STATIC),-static-pie,-pie)
 $(B)/libexec/hutch-seccomp: $(B)/host/policy/seccomp/main.o $(call host_rooms,policy/seccomp)
 $(B)/libexec/hutch-scope: HOST_LIBS := -lsystemd
 $(B)/libexec/hutch-scope: $(B)/host/sandbox/cgroup/scope_main.o
-$(B)/libexec/hutch-image $(B)/libexec/hutch-seccomp $(B)/libexec/hutch-scope:
+$(B)/libexec/hutch-seccomp $(B)/libexec/hutch-scope:
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(HOST_LINK)
@@ -375,15 +393,17 @@ $(eval $(call needs,tests/bench/floor,seccomp_default))
 
 # A filter is an array, made when hutch is built.  The other architecture's is compiled too,
 # so that neither is broken unseen.
-$(B)/gen/seccomp_%.h: policy/seccomp/%.json $(B)/libexec/hutch-seccomp
+# COMPILER=FILE is a hutch-seccomp that runs here, for a build for another processor.
+COMPILER ?= $(B)/libexec/hutch-seccomp
+$(B)/gen/seccomp_%.h: policy/seccomp/%.json $(COMPILER)
 	@mkdir -p $(@D)
 	$(call say,GEN)
-	$(Q)$(B)/libexec/hutch-seccomp compile --arch x86_64 < $< > /dev/null
-	$(Q)$(B)/libexec/hutch-seccomp compile --arch aarch64 < $< > /dev/null
-	$(Q)$(B)/libexec/hutch-seccomp compile --arch $(ARCH) --c-array < $< > $@
+	$(Q)$(COMPILER) compile --arch x86_64 < $< > /dev/null
+	$(Q)$(COMPILER) compile --arch aarch64 < $< > /dev/null
+	$(Q)$(COMPILER) compile --arch $(ARCH) --c-array < $< > $@
 
 # The names of system calls by their numbers, for the launcher, which links no libseccomp.
-$(B)/gen/syscalls.h: $(B)/libexec/hutch-seccomp
+$(B)/gen/syscalls.h: $(COMPILER)
 	@mkdir -p $(@D)
 	$(call say,GEN)
 	$(Q)$< names --arch $(ARCH) > $@
@@ -418,7 +438,7 @@ $(B)/host/%.o: %.c | $(B)/headers
 $(B)/host/tests/unit/%.o: UNIT_FLAGS := -O0 -U_FORTIFY_SOURCE
 $(foreach r,$(BUSY),$(eval $(B)/host/$(r)/%.o: UNIT_FLAGS := -O1))
 
--include $(shell test -d $(B) && find $(B) -name '*.d')
+-include $(shell test -d $(B) && find $(B) -path $(B)/dist -prune -o -name '*.d' -print)
 
 .PHONY: clean
 clean:
@@ -436,12 +456,14 @@ TEST_DEPS  := $(DEMO_DEPS) libcmocka-dev clang libclang-rt-14-dev lld ripgrep py
         uidmap git procps util-linux bsdutils groff-base strace user-mode-linux kmod debootstrap \
         btrfs-progs e2fsprogs vim less curl docker-registry skopeo umoci busybox-static \
         fuse-overlayfs attr zstd xz-utils apparmor openssl ca-certificates libcap2-bin patch
-.PHONY: deps demo-deps test-deps vm-deps
+DIST_DEPS  := $(BUILD_DEPS) dpkg-dev nasm perl python3-wheel
+.PHONY: deps demo-deps test-deps vm-deps dist-deps
 deps: NEEDED = $(BUILD_DEPS)
 demo-deps: NEEDED = $(DEMO_DEPS)
 test-deps: NEEDED = $(TEST_DEPS)
 vm-deps: NEEDED = $(TEST_DEPS) qemu-system-x86
-deps demo-deps test-deps vm-deps:
+dist-deps: NEEDED = $(DIST_DEPS)
+deps demo-deps test-deps vm-deps dist-deps:
 	@command -v dpkg-query >/dev/null || { \
 	  echo "make $@ knows Debian's packages only; needed are the counterparts of:" \
 	    "$(NEEDED)" >&2; exit 1; }; \
@@ -507,6 +529,23 @@ uninstall:
 	  lib/libhutch.a lib/pkgconfig/hutch.pc share/bash-completion/completions/hutch \
 	  share/man/man1/hutch.1 share/man/man1/hutch-*.1 share/man/man3/libhutch.3
 	@packaging/apparmor/install.sh remove '$(DESTDIR)' '$(PREFIX)'
+
+# --- packages of a release ---------------------------------------------------
+
+# A tarball, a .deb and a wheel in build/dist, whose programs are static. Debug information is
+# left out, and no path of this machine is in them, so that the same sources give the same bytes.
+DIST      := $(B)/dist
+DIST_FILES = $(DIST)/$(ARCH)
+DIST_MAKE  = $(MAKE) B=$(DIST_FILES) CC=$(CC) ARCH=$(ARCH) STATIC=$(abspath $(DIST_FILES)/libraries) \
+             OPTIMIZE="-O2 -ffile-prefix-map=$(CURDIR)=." APPARMOR=no
+.PHONY: dist
+dist: dist-deps
+	$(if $(wildcard $(DIST_FILES)/libraries/versions),,packaging/libraries.sh $(DIST_FILES)/libraries $(ARCH))
+	+$(DIST_MAKE) $(JOBS) all
+	rm -rf $(DIST_FILES)/root
+	+$(DIST_MAKE) install DESTDIR=$(abspath $(DIST_FILES)/root) PREFIX=/usr
+	strip $(DIST_FILES)/root/usr/bin/hutch $(DIST_FILES)/root/usr/libexec/hutch/*
+	packaging/dist.sh $(VERSION) $(ARCH) $(DIST_FILES) $(DIST_FILES)/root/usr $(DIST)
 
 .PHONY: demo
 demo: demo-deps
@@ -666,6 +705,11 @@ vm-test-qemu: vm-deps
 .PHONY: fresh-test
 fresh-test: test-deps
 	tests/all.py --build $(B) fresh
+
+# The packages of a release on machines without a compiler; needs root.
+.PHONY: dist-test
+dist-test: dist test-deps
+	tests/dist/run.sh $(DIST)
 
 # Package managers in an image of Debian's, which debootstrap installs once; needs root.
 .PHONY: image-test

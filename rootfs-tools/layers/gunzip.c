@@ -31,9 +31,9 @@ struct work {
 bool gunzip_begin(void)
 {
 	static const struct shared_library_call calls[] = {
-		{ "isal_inflate_init", &isal.init },
-		{ "isal_inflate_reset", &isal.reset },
-		{ "isal_inflate", &isal.inflate },
+		SHARED_LIBRARY_CALL(isal_inflate_init, &isal.init),
+		SHARED_LIBRARY_CALL(isal_inflate_reset, &isal.reset),
+		SHARED_LIBRARY_CALL(isal_inflate, &isal.inflate),
 	};
 	struct err e;
 

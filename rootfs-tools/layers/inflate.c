@@ -48,7 +48,7 @@ static bool is_gunzips(int in)
 
 int inflate_begin(int in, struct err *e)
 {
-#define CALL(name) { "archive_" #name, &lib.name },
+#define CALL(name) SHARED_LIBRARY_CALL(archive_##name, &lib.name),
 	static const struct shared_library_call calls[] = { CALLS(CALL) };
 
 	if (is_gunzips(in))

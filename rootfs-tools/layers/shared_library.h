@@ -3,7 +3,10 @@
  * libcurl brings along thirty others, and libarchive a dozen; to load them
  * takes longer than the work of most verbs of hutch image (docs/speed.md).  A
  * verb that asks no registry and decompresses nothing does not load them, and
- * works without having them installed. */
+ * works without having them installed.
+ *
+ * A static hutch-image (STATIC= in the Makefile) has the libraries within itself, and
+ * loads nothing. */
 #pragma once
 #include <stddef.h>
 
@@ -12,7 +15,15 @@ struct err;
 struct shared_library_call {
 	const char *name;
 	void *to; /* the address of the pointer to set */
+	void (*within)(void); /* the function in a static program; otherwise NULL */
 };
+
+#ifdef HUTCH_STATIC
+#define SHARED_LIBRARY_CALL(function, pointer)                                         \
+	{ #function, (pointer), (void (*)(void))(function) }
+#else
+#define SHARED_LIBRARY_CALL(function, pointer) { #function, (pointer), NULL }
+#endif
 
 /* Loads a library.  `file` is the library's soname; `package` is the Debian package
  * that has it.  ERR_UNSUPPORTED: the library is not installed, or lacks one of

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -22,7 +23,8 @@
 	X(easy_cleanup)                                                                \
 	X(easy_escape) X(easy_getinfo) X(easy_init) X(easy_perform) X(easy_reset)      \
 		X(easy_setopt) X(easy_strerror) X(free) X(global_init) X(slist_append) \
-			X(slist_free_all) X(url) X(url_cleanup) X(url_get) X(url_set)
+			X(slist_free_all) X(url) X(url_cleanup) X(url_get) X(url_set)  \
+				X(version_info)
 
 static struct {
 #define MEMBER(name) __typeof__(curl_##name) *name;
@@ -51,7 +53,7 @@ static void curl_text_free(char **text)
 
 int http_begin(struct err *e)
 {
-#define CALL(name) { "curl_" #name, &curl.name },
+#define CALL(name) SHARED_LIBRARY_CALL(curl_##name, &curl.name),
 	static const struct shared_library_call calls[] = { CALLS(CALL) };
 
 	if (shared_library_load("libcurl.so.4", "libcurl4", calls, ARRAY_LEN(calls), e) <
@@ -389,9 +391,30 @@ static enum http_result failed(const struct http *h, CURLcode code, const struct
 	return HTTP_FAILED;
 }
 
+/* Returns the file of trusted certificates, or NULL where libcurl knows one.  The libcurl
+ * in a static hutch-image knows none, since each distribution has another. */
+static const char *find_certificates(void)
+{
+	static const char *const places[] = {
+		"/etc/ssl/certs/ca-certificates.crt", /* Debian, Alpine, Arch */
+		"/etc/pki/tls/certs/ca-bundle.crt",   /* Fedora, RHEL */
+		"/etc/ssl/ca-bundle.pem",	      /* openSUSE */
+	};
+	const char *named = getenv("SSL_CERT_FILE");
+
+	if (named && *named)
+		return named;
+	if (curl.version_info(CURLVERSION_NOW)->cainfo)
+		return NULL;
+	for (size_t i = 0; i < ARRAY_LEN(places); i++)
+		if (access(places[i], R_OK) == 0)
+			return places[i];
+	return places[0];
+}
+
 static void set_manners(const struct http *h, const struct url *u, struct exchange *x)
 {
-	const char *certificates = getenv("SSL_CERT_FILE");
+	const char *certificates = find_certificates();
 	const long patience = (long)h->rules->patience_s;
 	const long is_checked = !http_is_insecure(h->rules, u->host);
 
@@ -407,7 +430,7 @@ static void set_manners(const struct http *h, const struct url *u, struct exchan
 	(void)curl.easy_setopt(h->easy, CURLOPT_SSL_VERIFYHOST, is_checked ? 2L : 0L);
 	(void)curl.easy_setopt(h->easy, CURLOPT_SSLVERSION,
 			       (long)CURL_SSLVERSION_TLSv1_2);
-	if (certificates && *certificates)
+	if (certificates)
 		(void)curl.easy_setopt(h->easy, CURLOPT_CAINFO, certificates);
 	(void)curl.easy_setopt(h->easy, CURLOPT_HEADERFUNCTION, on_header);
 	(void)curl.easy_setopt(h->easy, CURLOPT_HEADERDATA, x);

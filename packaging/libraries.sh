@@ -1,0 +1,143 @@
+#!/bin/bash
+# Compiles the libraries of a static hutch-image for musl, from Debian's source packages.
+#
+#	packaging/libraries.sh DIR [ARCH]
+#
+# DIR/include and DIR/lib have the result, DIR/doc the copyright of each library, and
+# DIR/versions the versions of the source packages.  apt checks each source package
+# against Debian's key.  ARCH is x86_64 or aarch64; without it, this machine's.
+#
+# libcurl speaks http and https alone, and OpenSSL does nothing that libcurl and
+# hutch-image do not ask of it.
+set -eu
+dir=$(realpath -m "$1") arch=${2:-$(uname -m)}
+musl=/usr/lib/$arch-linux-musl
+cross=$arch-linux-gnu-
+command -v "${cross}gcc" >/dev/null || { echo "${cross}gcc is not installed" >&2; exit 1; }
+sources=$dir/sources
+mkdir -p "$dir/include" "$dir/lib" "$dir/doc" "$sources/lists/partial" "$sources/cache/archives/partial"
+
+# --- the sources ----------------------------------------------------------------
+
+release=$(. /etc/os-release && echo "$VERSION_CODENAME")
+keys="[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]"
+cat >"$sources/sources.list" <<-END
+	deb-src $keys http://deb.debian.org/debian $release main
+	deb-src $keys http://deb.debian.org/debian $release-updates main
+	deb-src $keys http://deb.debian.org/debian-security $release-security main
+END
+apt=(-qq -o "Dir::Etc::SourceList=$sources/sources.list" -o Dir::Etc::SourceParts=-
+	-o "Dir::State::Lists=$sources/lists" -o "Dir::Cache=$sources/cache"
+	-o APT::Sandbox::User="$(id -un)" -o Acquire::Retries=3)
+apt-get "${apt[@]}" update
+
+# unpack PACKAGE: unpacks the source package with Debian's changes, and enters its folder.  The
+# newest version is taken that the mirror has; a mirror may lag behind its own index.
+unpack() {
+	local version
+	cd "$sources"
+	rm -rf "$1"-[0-9]*/
+	for version in $(apt-cache "${apt[@]}" showsrc "$1" | sed -n 's/^Version: //p' | sort -ruV); do
+		apt-get "${apt[@]}" source "$1=$version" >apt.out 2>&1 && break
+		echo "$1 $version is not on the mirror" >&2
+	done
+	cd "$1"-[0-9]*/ || { cat apt.out >&2; return 1; }
+	cp debian/copyright "$dir/doc/$1.copyright"
+	dpkg-parsechangelog -S Version | sed "s/^/$1 /" >>"$dir/versions.new"
+	# A file that a change of Debian's touches is newer than what was made from it;
+	# equal times keep automake and autoconf from being run.
+	find . -exec touch -h -d @1 {} +
+}
+
+# --- the compiler ----------------------------------------------------------------
+
+# gcc with specs like those of Debian's musl-gcc, and with the kernel's headers.
+mkdir -p "$sources/kernel"
+ln -sfn /usr/include/linux /usr/include/asm-generic "/usr/include/$arch-linux-gnu/asm" "$sources/kernel/"
+specs=$sources/musl.specs
+headers="-nostdinc -isystem /usr/include/$arch-linux-musl -isystem include%s -idirafter $sources/kernel"
+cat >"$specs" <<-END
+	%rename cpp_options old_cpp_options
+	*cpp_options:
+	$headers %(old_cpp_options)
+
+	*cc1:
+	%(cc1_cpu) $headers
+
+	*link_libgcc:
+	-L$musl -L .%s
+
+	*libgcc:
+	libgcc.a%s
+
+	*startfile:
+	$musl/crt1.o $musl/crti.o crtbegin.o%s
+
+	*endfile:
+	crtend.o%s $musl/crtn.o
+
+	*link:
+	-nostdlib -static
+
+END
+cat >"$sources/cc" <<-END
+	#!/bin/sh
+	exec ${cross}gcc -no-pie "\$@" -specs "$specs"
+END
+chmod +x "$sources/cc"
+export CC=$sources/cc AR=${cross}ar RANLIB=${cross}ranlib NM=${cross}nm PKG_CONFIG=false
+export CFLAGS="-O2 -fPIE -fstack-protector-strong -ffunction-sections -fdata-sections -ffile-prefix-map=$sources=."
+export CPPFLAGS="-I$dir/include" LDFLAGS="-L$dir/lib" SOURCE_DATE_EPOCH=1
+jobs=-j$(nproc)
+configure() {
+	./configure --host="$arch-linux-musl" --prefix="$dir" --libdir="$dir/lib" --disable-shared \
+		--enable-static --disable-dependency-tracking "$@" >configure.out 2>&1 ||
+		{ tail -n 20 configure.out >&2; return 1; }
+}
+quiet() {
+	"$@" >make.out 2>&1 || { tail -n 40 make.out >&2; return 1; }
+}
+
+# --- the libraries ----------------------------------------------------------------
+
+: >"$dir/versions.new"
+
+unpack zlib
+CHOST=$arch-linux-musl quiet ./configure --static --prefix="$dir"
+quiet make $jobs install
+
+unpack xz-utils
+configure --disable-{xz,xzdec,lzmadec,lzmainfo,lzma-links,scripts,doc,nls,threads,encoders}
+quiet make $jobs -C src/liblzma install
+
+unpack libzstd
+quiet make $jobs -C lib libzstd.a ZSTD_LIB_COMPRESSION=0 ZSTD_LIB_DICTBUILDER=0 ZSTD_LIB_DEPRECATED=0 ZSTD_LEGACY_SUPPORT=0
+cp lib/libzstd.a "$dir/lib/"
+cp lib/*.h "$dir/include/"
+
+unpack libarchive
+configure --without-{bz2lib,libb2,iconv,lz4,lzo2,cng,mbedtls,nettle,openssl,xml2,expat} --with-{zlib,lzma,zstd} \
+	--disable-{bsdtar,bsdcat,bsdcpio,acl,xattr} ac_cv_lib_zstd_ZSTD_compressStream=no
+quiet make $jobs install-libLTLIBRARIES install-includeHEADERS
+
+unpack libisal
+quiet make $jobs -f Makefile.unx lib arch="$([ "$arch" = x86_64 ] || echo "$arch")" CC="$CC" units=igzip
+cp bin/isa-l.a "$dir/lib/libisal.a"
+
+unpack openssl
+quiet ./Configure "linux-$arch" --prefix="$dir" --libdir=lib --openssldir=/etc/ssl no-shared no-tests no-dso no-module no-legacy \
+	no-engine no-async no-deprecated no-comp no-ssl3 no-dtls no-srp no-psk no-ct no-cms no-ts no-ocsp no-idea no-seed no-camellia \
+	no-aria no-sm2 no-sm3 no-sm4 no-rc2 no-rc4 no-rc5 no-bf no-cast no-des no-mdc2 no-whirlpool no-gost no-ui-console no-afalgeng
+quiet make $jobs build_generated
+quiet make $jobs libcrypto.a libssl.a
+cp libcrypto.a libssl.a "$dir/lib/"
+cp -r include/openssl "$dir/include/"
+
+unpack curl
+configure --with-openssl="$dir" --without-{zlib,brotli,zstd,libpsl,libidn2,nghttp2,librtmp,libgsasl,ca-bundle,ca-path} \
+	--disable-{ftp,file,ldap,ldaps,rtsp,dict,telnet,tftp,pop3,imap,smb,smtp,gopher,mqtt,manual,ntlm,ntlm-wb,tls-srp,unix-sockets,alt-svc,hsts,cookies,netrc,libcurl-option,dnsshuffle,doh,mime,ares,websockets}
+quiet make $jobs -C lib install
+quiet make $jobs -C include install
+
+rm -rf "$sources"
+mv "$dir/versions.new" "$dir/versions"
