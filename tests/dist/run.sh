@@ -1,0 +1,125 @@
+#!/bin/bash
+# run.sh DIST: the packages in the folder DIST, made by `make dist`, on machines without a
+# compiler and without git: Debian's smallest installations, and one of busybox alone.
+#
+# Each machine is a chroot with pids, mounts and devices of its own.  An ordinary user unpacks or
+# installs a package there, and runs its first command.  Needs root, debootstrap and a network.
+# Prints TAP.
+set -u
+top=$(cd "$(dirname "$0")/../.." && pwd)
+build=$top/build
+. "$top/tests/vm/image.sh"
+dist=$(realpath "$1") arch=$(uname -m) user=ada count=0 failed=0
+
+command -v debootstrap >/dev/null || {
+	echo "ok 1 - dist # SKIP debootstrap is not installed"
+	exit 0
+}
+[ "$(id -u)" = 0 ] || {
+	echo "ok 1 - dist # SKIP debootstrap needs root"
+	exit 0
+}
+
+# check NAME COMMAND...: a test; its output is shown if it fails.
+check() {
+	local name=$1 said=ok
+	shift
+	"$@" >"$work/out" 2>&1 || said='not ok' failed=1
+	echo "$said $((++count)) - $name"
+	[ "$said" = ok ] || tail -n 20 "$work/out" | sed 's/^/# /'
+}
+
+# machine COMMAND...: runs that command as root inside $root.  The kernel makes no user namespace
+# in a chroot, so the root is also a mount of its own.
+machine() {
+	# shellcheck disable=SC2016 # of the inner shell
+	unshare --mount --pid --fork sh -euc 'cd "$1"; shift
+		mount --bind . . && cd "$PWD"
+		mount -t proc proc proc; mount -t sysfs sysfs sys
+		mount --rbind /dev dev; mount -t tmpfs -o mode=1777 tmpfs dev/shm
+		mkdir -p .old && pivot_root . .old && umount -l /.old && cd /
+		exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb "$@"
+	' - "$root" "$@" </dev/null
+}
+
+login() {
+	machine su "$user" -c "ulimit -Sn 1024; cd; PATH=\$HOME/bin:\$PATH; $*"
+}
+
+# new_machine NAME: makes $root a copy of the installation $base, with the user and the packages.
+new_machine() {
+	root=$work/$1
+	cp -a "$base" "$root"
+	cp -L /etc/resolv.conf "$root/etc/resolv.conf"
+	printf '127.0.0.1 localhost %s\n' "$(hostname)" >"$root/etc/hosts"
+	if [ -e "$root/bin/adduser" ]; then
+		machine adduser -D "$user"
+	else
+		machine useradd --create-home --shell /bin/sh "$user"
+	fi
+	cp "$dist"/hutch* "$root/home/$user/"
+	machine chown -R "$user" "/home/$user"
+	! machine sh -c 'command -v gcc cc git make'
+}
+
+tarball() {
+	login "tar -xzf hutch-*-linux-$arch.tar.gz && mv hutch-*-linux-$arch app && ./app/bin/hutch run -- true"
+}
+
+# works PROGRAM SHARE: the programs do what needs more than one of them, and a library in one.
+works() {
+	login "$1 run -- sh -c \"id -un\" | grep -qx agent &&
+		$1 run --seccomp $2/hutch/seccomp/default.json --workspace . -- ls >/dev/null &&
+		echo '{\"action\": \"run\", \"id\": 1, \"args\": {\"command\": \"echo done by an action\"}}' | $1 act | grep -q 'done by an action' &&
+		$1 create box && $1 exec box true && $1 rm -f box"
+}
+
+# A moved installation finds its parts.
+moved() {
+	login "mkdir -p deep/er && mv app deep/er/hutch && deep/er/hutch/bin/hutch run -- true && mv deep/er/hutch app &&
+		mkdir -p bin && ln -s ../app/bin/hutch bin/hutch && hutch run -- true && rm bin/hutch"
+}
+
+all_of_tarball() {
+	check "$1: the tarball's hutch runs a command" tarball
+	check "$1: it works" works ./app/bin/hutch app/share
+	check "$1: a moved one, and a link to it, find their parts" moved
+}
+
+# --- Debian -----------------------------------------------------------------------
+
+work=$(mktemp -d "${TMPDIR:-/var/tmp}/hutch-dist.XXXXXX") && trap 'rm -rf --one-file-system "$work"' EXIT
+chmod 755 "$work"
+
+for suite in bullseye bookworm trixie; do
+	image_base ca-certificates || { failed=1; continue; }
+	new_machine $suite || { echo "not ok $((++count)) - $suite has no compiler"; failed=1; }
+	all_of_tarball "Debian $suite"
+	[ $suite = bullseye ] || {
+		check "Debian $suite: the deb installs without a question" machine sh -c "dpkg -i /home/$user/hutch_*.deb"
+		check "Debian $suite: the installed hutch runs a command" login hutch run -- true
+		check "Debian $suite: it works" works hutch /usr/share
+		check "Debian $suite: the deb goes without a trace" machine sh -c 'dpkg -P hutch && ! find /usr /etc -xdev -name "*hutch*" ! -path "/usr/share/doc/*" | grep .'
+	}
+done
+
+suite=bookworm
+image_base python3,python3-pip,python3-venv,ca-certificates && new_machine pip || failed=1
+check "pip: hutch runs a command" login "python3 -m venv v && v/bin/pip install --no-index hutch-*.whl && v/bin/hutch run -- true"
+check "pip: it works" works v/bin/hutch v/share
+check "pip: the package starts a sandbox" login "v/bin/python -c 'import hutch; print(hutch.__file__)'"
+
+# --- a userland with busybox and no C library ------------------------------------------
+
+base=$work/busybox.base
+mkdir -p "$base"/{bin,sbin,etc,home,proc,sys,dev,tmp,root,usr/bin,var}
+cp /bin/busybox "$base/bin" && "$base/bin/busybox" --list | while read -r name; do
+	ln -sf busybox "$base/bin/$name"
+done
+echo 'root:x:0:0:root:/root:/bin/sh' >"$base/etc/passwd"
+echo 'root:x:0:' >"$base/etc/group"
+new_machine busybox
+all_of_tarball "a userland of busybox"
+
+echo "1..$count"
+exit $failed
