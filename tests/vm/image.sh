@@ -9,7 +9,7 @@ suite=bookworm vm=$top/build-vm
 image_base() {
 	base=$vm/$(sha256sum <<<"$suite $1" | cut -c1-16)
 	[ ! -d "$base" ] || return 0
-	mkdir -p "$vm" && rm -rf "$base.part" &&
+	mkdir -p "$vm" && rm -rf --one-file-system "$base.part" &&
 		debootstrap --variant=minbase --include="$1" $suite "$base.part" \
 			>"$vm/log" 2>&1 && rm -rf "$base.part"/var/cache/apt/archives/*.deb &&
 		mv "$base.part" "$base" && return
