@@ -118,7 +118,12 @@ int result_not_started(const struct failed *failed, const struct exec *x, struct
 		(void)err_remedy(
 			e, "its interpreter, after #! or its dynamic loader, is not "
 			   "inside");
-	if (is_folder)
+	if (is_folder && failed->sys == EACCES)
+		(void)err_remedy(
+			e, "the owner or the mode of that folder does not let the "
+			   "command in; a folder of the host (--workspace, -v) must "
+			   "be one that you may enter yourself");
+	else if (is_folder)
 		(void)err_remedy(e, "-w takes a folder that exists inside");
 	return exit_code_for(failed);
 }

@@ -52,11 +52,7 @@ new_machine() {
 	cp -a "$base" "$root"
 	cp -L /etc/resolv.conf "$root/etc/resolv.conf"
 	printf '127.0.0.1 localhost %s\n' "$(hostname)" >"$root/etc/hosts"
-	if [ -e "$root/bin/adduser" ]; then
-		machine adduser -D "$user"
-	else
-		machine useradd --create-home --shell /bin/sh "$user"
-	fi
+	[ -d "$root/home/$user" ] || machine useradd --create-home --shell /bin/sh "$user"
 	cp "$dist"/hutch* "$root/home/$user/"
 	machine chown -R "$user" "/home/$user"
 	! machine sh -c 'command -v gcc cc git make'
@@ -116,8 +112,9 @@ mkdir -p "$base"/{bin,sbin,etc,home,proc,sys,dev,tmp,root,usr/bin,var}
 cp /bin/busybox "$base/bin" && "$base/bin/busybox" --list | grep -vx busybox | while read -r name; do
 	ln -sf busybox "$base/bin/$name"
 done
-echo 'root:x:0:0:root:/root:/bin/sh' >"$base/etc/passwd"
-echo 'root:x:0:' >"$base/etc/group"
+printf 'root:x:0:0:root:/root:/bin/sh\n%s:x:1000:1000::/home/%s:/bin/sh\n' "$user" "$user" >"$base/etc/passwd"
+printf 'root:x:0:\n%s:x:1000:\n' "$user" >"$base/etc/group"
+mkdir "$base/home/$user"
 new_machine busybox
 all_of_tarball "a userland of busybox"
 

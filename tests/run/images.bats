@@ -165,6 +165,9 @@ OF
 	refuses '--image dir: names no folder' --image dir: true
 	ln -s loop loop
 	refuses 'open the image .*loop' --image "dir:$T/loop" true
+	mkdir -m 0 shut
+	refuses "read the image $T/shut: Permission denied" --image "dir:$T/shut" true
+	[[ $stderr == *'must be able to list that folder and to enter it' ]]
 }
 
 @test "a command that the image has not is 127" {

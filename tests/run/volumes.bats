@@ -14,6 +14,12 @@ teardown() {
 	end
 }
 
+@test "a workspace that the user may not enter is an error that says so" {
+	mkdir -m 0 shut
+	refuses 'enter the working directory: /workspace: Permission denied' --workspace "$T/shut" true
+	[[ $stderr == *'a folder of the host (--workspace, -v) must be one that you may enter yourself' ]]
+}
+
 @test "-v shows a folder, writable unless it says otherwise" {
 	inside -v "$T/w:/data" sh -c 'cat /data/file; echo more >/data/new; stat -c %U:%G /data/new'
 	[ "$output" = "of the host"$'\n'"agent:agent" ]
