@@ -30,7 +30,7 @@ struct source {
 struct listener {
 	struct source **sources; /* owned: the sandboxes that are followed */
 	size_t count;
-	bool follows, is_json;
+	bool follows, is_json, shows_all;
 	const char *name; /* the sandbox's name; NULL: the events of all sandboxes */
 	struct registry_watch arrivals; /* tells of new sandboxes, if all are followed */
 	struct err error; /* the error, if subscribing to a new sandbox failed */
@@ -69,6 +69,10 @@ static int show(const struct listener *l, const struct source *s, const struct m
 	const struct json_view event = m->params;
 
 	if (!json_view_is(m->method, "event") || json_view_type(event) != JSON_OBJECT)
+		return 0;
+	/* Each verb that looks at a sandbox is a client, this one too. */
+	if (!l->is_json && !l->shows_all &&
+	    json_view_is(json_view_get(event, "event"), "client"))
 		return 0;
 	if (l->is_json) {
 		/* The sandbox's name is put in front of the event's members. */
@@ -297,10 +301,11 @@ int events_main(char **argv)
 		{ 'f', "follow", NULL,
 		  "and what comes; of all, also of those that are made later", &l.follows,
 		  NULL },
-		{ 0, "json", NULL, "an object a line", &l.is_json, NULL },
+		{ 'a', "all", NULL, "clients that come and go, too", &l.shows_all, NULL },
+		{ 0, "json", NULL, "all of them, an object a line", &l.is_json, NULL },
 	};
 	const struct usage usage = {
-		.synopsis = "hutch events [-f] [--json] [NAME]",
+		.synopsis = "hutch events [-af] [--json] [NAME]",
 		.about =
 			"What has happened in a sandbox, or in all that live now: the last 1024 "
 			"events.",

@@ -20,7 +20,7 @@ _hutch_shell_flags='-e --env --env-file --secret --secret-file -w --workdir -u -
 _hutch_exec_flags="$_hutch_shell_flags -i --interactive -t --tty -d --detach"
 # The flags of the verbs that take names and little else.
 declare -gA _hutch_small_flags=([connect]='-d --descriptor' [ps]='-a --all --json -q --quiet --no-trunc --format --filter'
-	[inspect]='' [logs]='-f --follow -n --tail --supervisor' [events]='-f --follow --json'
+	[inspect]='' [logs]='-f --follow -n --tail --supervisor' [events]='-f --follow -a --all --json'
 	[stats]='--json --no-stream' [wait]='' [pause]='' [unpause]='-f --force' [rename]=''
 	[update]='-m --memory --cpus --pids-limit'
 	[start]='-e --env --env-file --secret --secret-file --json' [stop]='-t --time' [kill]='' [rm]='-f --force' [diff]='--json -p --patch'

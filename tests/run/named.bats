@@ -313,6 +313,9 @@ handed() {
 	grep -q '"event":"exited"' <<<"$output"
 	hutch events
 	has '^[0-9TZ:.-]+ box status status="ready"'
+	never has ' box client '
+	hutch events -a box
+	has ' box client clients=1$'
 	fails_with 125 "no sandbox named 'nobody'" stats nobody
 	fails_with 125 "no sandbox named 'nobody'" events nobody
 }
