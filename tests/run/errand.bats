@@ -198,12 +198,17 @@ assert (1 << 20) - 8192 < len(o.content) <= 1 << 20 and o.hutch["truncated_chars
 assert lines(glob("**/bottom")) == ["d/" * 1000 + "bottom"]
 assert lines(glob("w/s29[0-3]?/"))[-1] == "w/s2939/" or len(lines(glob("w/s29[0-3]?/"))) == 40
 assert remove("d", recursive=True).observation == "remove" and remove("w", recursive=True).observation == "remove"
-assert ls().content == ""
-# This tree is deeper than the limit: the result says so, and the action does not hang.
+assert ls().content == ""'
+}
+
+# For each folder that is opened, Landlock looks at all folders above it, so that a tree of this
+# depth takes twenty times as long with it.
+@test "a tree that is deeper than the limit is no hang: the result says so" {
+	acts '
 run("perl -e \x27mkdir(\"e\"), chdir(\"e\") for 1..4200\x27", blocking=True, timeout=1000)
 o = glob("**/none", timeout=1000)
 assert o.content.startswith("[1 folder could not be looked into: ") and "too long" in o.content, o.content
-assert "too long" in remove("e", recursive=True, timeout=1000).content'
+assert "too long" in remove("e", recursive=True, timeout=1000).content' --landlock off
 }
 
 @test "a tree that changes while it is walked ends no session and finds what stays" {
