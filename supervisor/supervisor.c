@@ -84,64 +84,6 @@ void supervisor_set_status(struct supervisor *s, enum registry_status status)
 	supervisor_event(s, "status", more);
 }
 
-static const char *workspace_of(const struct policy *p)
-{
-	for (size_t i = 0; i < p->volume_count; i++)
-		if (p->volumes[i].kind == VOLUME_WORKSPACE)
-			return p->volumes[i].source;
-	return NULL;
-}
-
-char *supervisor_limits(const struct supervisor *s)
-{
-	struct buffer b;
-
-	json_write_begin(&b);
-	json_write_open(&b, NULL, "{");
-	json_write_count(&b, "memory", s->limits.memory);
-	if (s->limits.cpus)
-		json_write_format(&b, "cpus", "%.3f", s->limits.cpus / 1000.0);
-	else
-		json_write_raw(&b, "cpus", "null");
-	json_write_count(&b, "pids", s->limits.pids);
-	json_write_count(&b, "disk", s->limits.disk);
-	json_write_close(&b, "}");
-	return json_write_end(&b);
-}
-
-char *supervisor_info(const struct supervisor *s)
-{
-	const struct policy *p = s->launch->policy;
-	AUTO_FREE char *path =
-		p->image == IMAGE_DIR	  ? text_format("dir:%s", p->image_path)
-		: p->image == IMAGE_STORE ? text_copy(s->launch->store_image.name)
-					  : text_copy("host");
-	AUTO_FREE char *limits = supervisor_limits(s);
-	const struct err *lost = &s->pause.lost;
-	struct buffer b;
-
-	json_write_begin(&b);
-	json_write_open(&b, NULL, "{");
-	json_write_text(&b, "name", s->entry->name);
-	json_write_text(&b, "id", s->entry->id);
-	json_write_text(&b, "image", path);
-	json_write_text(&b, "state", registry_status_name(s->status));
-	json_write_text(&b, "created", s->created);
-	json_write_text(&b, "isolation", "namespaces");
-	json_write_text(&b, "workspace", workspace_of(p));
-	json_write_raw(&b, "limits", limits);
-	json_write_text(&b, "network", p->network == NETWORK_HOST ? "host" : "none");
-	json_write_number(&b, "pid", s->launch->sandbox.pid);
-	json_write_text(&b, "version", HUTCH_VERSION);
-	json_write_text(&b, "confined", confine_name(s->has_landlock));
-	result_write_degraded(&b, s->launch->degraded);
-	json_write_text(&b, "unprotected", lost->kind != ERR_NONE ? lost->text : NULL);
-	json_write_close(&b, "}");
-	char *info = json_write_end(&b);
-	redact_json_text(&s->dispatcher.secrets, &info);
-	return info;
-}
-
 /* Renames the sandbox in the saved spec and in the registry.  The saved spec comes
  * first, so that after a kill in between it has either the old or the new name. */
 static int rename_all(struct supervisor *s, const char *name, struct err *e)

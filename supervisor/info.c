@@ -1,0 +1,132 @@
+/* The facts about a sandbox: the answer of the method info, which hutch inspect prints. */
+#include <string.h>
+
+#include "actions/redact_json.h"
+#include "base/json_write.h"
+#include "base/own.h"
+#include "policy/policy.h"
+#include "sandbox/launch/launch.h"
+#include "sandbox/launch/result.h"
+#include "supervisor/confine.h"
+#include "supervisor/supervisor.h"
+
+char *supervisor_limits(const struct supervisor *s)
+{
+	struct buffer b;
+
+	json_write_begin(&b);
+	json_write_open(&b, NULL, "{");
+	json_write_count(&b, "memory", s->limits.memory);
+	if (s->limits.cpus)
+		json_write_format(&b, "cpus", "%.3f", s->limits.cpus / 1000.0);
+	else
+		json_write_raw(&b, "cpus", "null");
+	json_write_count(&b, "pids", s->limits.pids);
+	json_write_count(&b, "disk", s->limits.disk);
+	json_write_close(&b, "}");
+	return json_write_end(&b);
+}
+
+/* Returns the absolute path on the host of what is mounted for the volume; NULL: nothing
+ * of the host's is. */
+static const char *source_of(const struct supervisor *s, const struct volume *v)
+{
+	const struct plan *p = &s->launch->plan;
+
+	for (size_t i = 0; v->kind != VOLUME_TMPFS && i < p->count; i++) {
+		const struct step *step = &p->steps[i];
+		if ((step->kind == STEP_BIND || step->kind == STEP_COW) && step->source &&
+		    step->target && !strcmp(step->target, v->target))
+			return step->source;
+	}
+	return NULL;
+}
+
+static void put_mounts(const struct supervisor *s, struct buffer *b)
+{
+	const struct policy *p = s->launch->policy;
+
+	json_write_open(b, "mounts", "[");
+	for (size_t i = 0; i < p->volume_count; i++) {
+		const struct volume *v = &p->volumes[i];
+		json_write_open(b, NULL, "{");
+		json_write_text(b, "source", source_of(s, v));
+		json_write_text(b, "target", v->target);
+		json_write_text(b, "mode",
+				v->kind == VOLUME_TMPFS ? "tmpfs" :
+				v->is_cow		? "cow" :
+				v->is_writable		? "rw" :
+							  "ro");
+		json_write_close(b, "}");
+	}
+	json_write_close(b, "]");
+}
+
+static void put_ports(const struct ports *p, struct buffer *b)
+{
+	json_write_open(b, "ports", "[");
+	for (size_t i = 0; i < p->count; i++) {
+		json_write_open(b, NULL, "{");
+		json_write_text(b, "host", p->all[i].at.host);
+		json_write_number(b, "guest", p->all[i].guest);
+		json_write_close(b, "}");
+	}
+	json_write_close(b, "]");
+}
+
+/* Values of variables may be secrets, so the names alone are written. */
+static void put_environment(const struct list *env, struct buffer *b)
+{
+	json_write_open(b, "env", "[");
+	for (size_t i = 0; i < env->count; i++)
+		json_write_bytes(b, NULL, env->items[i], strcspn(env->items[i], "="));
+	json_write_close(b, "]");
+}
+
+static const char *workspace_of(const struct supervisor *s)
+{
+	const struct policy *p = s->launch->policy;
+
+	for (size_t i = 0; i < p->volume_count; i++)
+		if (p->volumes[i].kind == VOLUME_WORKSPACE)
+			return source_of(s, &p->volumes[i]);
+	return NULL;
+}
+
+char *supervisor_info(const struct supervisor *s)
+{
+	const struct launch *l = s->launch;
+	const struct policy *p = l->policy;
+	AUTO_FREE char *path = p->image == IMAGE_DIR   ? text_format("dir:%s", p->image_path) :
+			       p->image == IMAGE_STORE ? text_copy(l->store_image.name) :
+							 text_copy("host");
+	AUTO_FREE char *limits = supervisor_limits(s);
+	AUTO_FREE char *user = text_format("%u:%u", l->plan.uid, l->plan.gid);
+	const struct err *lost = &s->pause.lost;
+	struct buffer b;
+
+	json_write_begin(&b);
+	json_write_open(&b, NULL, "{");
+	json_write_text(&b, "name", s->entry->name);
+	json_write_text(&b, "id", s->entry->id);
+	json_write_text(&b, "image", path);
+	json_write_text(&b, "state", registry_status_name(s->status));
+	json_write_text(&b, "created", s->created);
+	json_write_text(&b, "isolation", "namespaces");
+	json_write_text(&b, "workspace", workspace_of(s));
+	put_mounts(s, &b);
+	put_ports(&l->ports, &b);
+	put_environment(&l->plan.env, &b);
+	json_write_text(&b, "user", user);
+	json_write_raw(&b, "limits", limits);
+	json_write_text(&b, "network", p->network == NETWORK_HOST ? "host" : "none");
+	json_write_number(&b, "pid", l->sandbox.pid);
+	json_write_text(&b, "version", HUTCH_VERSION);
+	json_write_text(&b, "confined", confine_name(s->has_landlock));
+	result_write_degraded(&b, l->degraded);
+	json_write_text(&b, "unprotected", lost->kind != ERR_NONE ? lost->text : NULL);
+	json_write_close(&b, "}");
+	char *info = json_write_end(&b);
+	redact_json_text(&s->dispatcher.secrets, &info);
+	return info;
+}
