@@ -20,6 +20,7 @@
 #include "base/io.h"
 #include "base/own.h"
 #include "executor/process/relay.h"
+#include "tests/unit/rounds.h"
 #include "tests/unit/supervisor.h"
 
 static void test_the_end_of_input_ends_a_reader(void **state)
@@ -57,9 +58,9 @@ static void test_the_end_of_input_is_no_end_without_a_character_for_it(void **st
 }
 
 /* The order of the two ends matters: all output first, then *exited*. */
-static void test_nothing_is_lost_in_six_thousand_short_commands(void **state)
+static void test_nothing_is_lost_in_many_short_commands(void **state)
 {
-	enum { COMMANDS = 6000 };
+	enum { COMMANDS = ROUNDS_OF(6000) };
 	struct supervisor s;
 	struct ask a = { .flags = EXEC_PTY,
 			 .argv = ARGV(TEXT("/bin/echo"), TEXT("a line")) };
@@ -264,7 +265,7 @@ int main(void)
 		cmocka_unit_test(test_the_end_of_input_ends_a_reader),
 		cmocka_unit_test(
 			test_the_end_of_input_is_no_end_without_a_character_for_it),
-		cmocka_unit_test(test_nothing_is_lost_in_six_thousand_short_commands),
+		cmocka_unit_test(test_nothing_is_lost_in_many_short_commands),
 		cmocka_unit_test(test_much_output_arrives_whole_and_in_order),
 		cmocka_unit_test(test_much_input_arrives_whole),
 		cmocka_unit_test(test_output_that_nobody_reads_hangs_the_terminal_up),
