@@ -199,6 +199,11 @@ static int apply(struct apply_kept *k, struct err *e)
 	if (result < 0)
 		return failed(k, e);
 	note_left_out(k);
+	if (k->changes.is_partial && !k->done && !k->refused && !k->left_out)
+		(void)fprintf(stderr,
+			      "hutch: note: nothing of '%s' is to be applied there; "
+			      "hutch diff %s lists all changes\n",
+			      k->changes.cow.name, k->changes.cow.name);
 	return apply_kept_settle(k, e) < 0 ? -1 : refused(k, e);
 }
 
@@ -316,6 +321,33 @@ static int discard_all(void)
 	return code;
 }
 
+/* Finds all names before the first changes are thrown away: a path behind the name, as
+ * hutch apply takes it, must not cost all changes. */
+static int discard_named(char **names)
+{
+	int code = 0;
+
+	for (char **name = names; *name; name++) {
+		struct err e;
+		struct cow found;
+		cow_init(&found);
+		int result = cow_find(*name, &found, &e);
+		cow_done(&found);
+		if (result == 0)
+			continue;
+		(void)err_in(&e, "nothing was discarded");
+		if (name != names)
+			(void)err_remedy(&e,
+					 "hutch discard takes names of sandboxes, and "
+					 "throws away all changes of each");
+		return report_end(-1, &e);
+	}
+	for (; *names; names++)
+		if (discard(*names, *names))
+			code = EXIT_HUTCH;
+	return code;
+}
+
 int discard_main(char **argv)
 {
 	bool has_all = false;
@@ -332,7 +364,6 @@ int discard_main(char **argv)
 	};
 	enum flags_result got = flags_begin(argv, &usage);
 	struct err e;
-	int code = 0;
 
 	if (got != FLAGS_READ)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
@@ -346,8 +377,5 @@ int discard_main(char **argv)
 	}
 	if (has_all)
 		return discard_all();
-	for (; *argv; argv++)
-		if (discard(*argv, *argv))
-			code = EXIT_HUTCH;
-	return code;
+	return discard_named(argv);
 }

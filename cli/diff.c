@@ -190,6 +190,17 @@ static int diff_all(struct diff *d, struct err *e)
 	return result;
 }
 
+/* A path without changes is more often one that was mistyped. */
+static void tell_none(const struct diff *d, const char *name)
+{
+	if (d->changes.is_partial && !d->count && !d->left_out && !d->is_patch &&
+	    !d->is_json)
+		(void)fprintf(stderr,
+			      "hutch: note: nothing is changed there; "
+			      "hutch diff %s lists all changes\n",
+			      name);
+}
+
 static void tell_left_out(const struct diff *d)
 {
 	if (!d->left_out)
@@ -262,7 +273,9 @@ int diff_main(char **argv)
 	root_changes_init(&d.root);
 	bool is_done = find(&d, argv[0], argv + 1, &e) == 0 && diff_all(&d, &e) == 0;
 	tell_left_out(&d);
-	if (!is_done)
+	if (is_done)
+		tell_none(&d, argv[0]);
+	else
 		report_error(&e);
 	kept_changes_done(&d.changes);
 	root_changes_done(&d.root);

@@ -82,6 +82,18 @@ static bool is_repeated(const struct flag *f)
 	return len > 3 && !strcmp(f->argument + len - 3, "...");
 }
 
+int flags_check_value(const char *shown, const char *argument, const char *word,
+		      struct err *e)
+{
+	if (!word)
+		return err_set(e, ERR_USAGE, "%s needs a value: %s", shown, argument);
+	if (strcmp(word, "--") != 0)
+		return 0;
+	(void)err_set(e, ERR_USAGE, "%s needs a value: %s, and -- stands in its place",
+		      shown, argument);
+	return err_remedy(e, "if the value is a variable, it is empty and not quoted");
+}
+
 /* Takes one flag and its value.  `value`: the text after the flag in the same word,
  * or NULL. */
 static int take(const struct flag *f, const char *value, char ***at, struct err *e)
@@ -92,10 +104,12 @@ static int take(const struct flag *f, const char *value, char ***at, struct err 
 		*f->is_set = true;
 		return 0;
 	}
-	value = value ? value : *++*at;
-	if (!value)
-		return err_set(e, ERR_USAGE, "--%s needs a value: %s", f->name,
-			       f->argument);
+	if (!value) {
+		AUTO_FREE char *shown = text_format("--%s", f->name);
+		value = *++*at;
+		if (flags_check_value(shown, f->argument, value, e) < 0)
+			return -1;
+	}
 	if (is_repeated(f))
 		list_add(f->value, value);
 	else

@@ -37,3 +37,9 @@ enum flags_result flags_read(char **argv, const struct usage *usage, struct err 
 
 /* Reads flags like flags_read(), and prints the error on failure. */
 enum flags_result flags_begin(char **argv, const struct usage *usage);
+
+/* Checks the word behind the flag `shown`, which takes it as its value.  An error: there
+ * is none, or it is "--", which an unquoted empty variable leaves in the value's place.
+ * `argument` describes the value. */
+int flags_check_value(const char *shown, const char *argument, const char *word,
+		      struct err *e);

@@ -8,6 +8,7 @@
 #include "base/list.h"
 #include "base/nearest.h"
 #include "base/own.h"
+#include "cli/common/flags.h"
 #include "cli/common/option_table.h"
 #include "policy/policy.h"
 #include "policy/policy_file.h"
@@ -267,10 +268,10 @@ static int parse_long(struct run_options *ret, char ***at, struct err *e)
 	if (value && !o->argument)
 		return err_set(e, ERR_USAGE, "--%s takes no value", o->name);
 	if (!value && o->argument && *o->argument != '[') {
+		AUTO_FREE char *shown = text_format("--%s", o->name);
 		value = *++*at;
-		if (!value)
-			return err_set(e, ERR_USAGE, "--%s needs a value: %s", o->name,
-				       o->argument);
+		if (flags_check_value(shown, o->argument, value, e) < 0)
+			return -1;
 	}
 	return take(o, ret, value, e);
 }
@@ -292,10 +293,10 @@ static int parse_letters(struct run_options *ret, char ***at, struct err *e)
 				return -1;
 			continue;
 		}
+		const char shown[] = { '-', o->letter, '\0' };
 		const char *value = letter[1] ? letter + 1 : *++*at;
-		if (!value)
-			return err_set(e, ERR_USAGE, "-%c needs a value: %s", o->letter,
-				       o->argument);
+		if (flags_check_value(shown, o->argument, value, e) < 0)
+			return -1;
 		return take(o, ret, value, e);
 	}
 	return 0;

@@ -140,6 +140,24 @@ script='echo more >>a; mv link link2; sed -i s/^15$/fifteen/ n30; echo new >new
 	nothing_is_kept
 }
 
+@test "discard with a name that is none, such as a path, discards nothing" {
+	work sh -c "$script"
+	hutch discard "$name" new
+	[[ $status == 125 && -z $output && $stderr == "hutch: nothing was discarded: "*"'new'"* ]]
+	[[ $stderr == *'hutch discard takes names of sandboxes'* ]]
+	[[ $("$HUTCH" ps -aq) == "$name" ]]
+}
+
+@test "a path at which nothing is changed is told by diff and apply" {
+	work sh -c "$script"
+	hutch diff "$name" nothere
+	[[ $status == 0 && -z $output && $stderr == 'hutch: note: nothing is changed there; '* ]]
+	hutch apply "$name" nothere
+	[[ $status == 0 && -z $output && $stderr == "hutch: note: nothing of '$name' is to be applied there; "* ]]
+	hutch diff --json "$name" nothere
+	[[ $output == '[]' && -z $stderr ]]
+}
+
 @test "discard throws it away, and once" {
 	before=$(tree_of project)
 	work sh -c "$script"

@@ -39,6 +39,8 @@ cases() {
 -v | -v needs a value
 --volume | --volume needs a value
 --hostname | --hostname needs a value
+-e -- true | -e needs a value: .*, and -- stands in its place
+--workspace -- true | --workspace needs a value: .*, and -- stands in its place
 -i | no command given
 -- | no command given
 '' | the command is an empty word
