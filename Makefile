@@ -455,7 +455,7 @@ DEMO_DEPS  := $(BUILD_DEPS) python3
 TEST_DEPS  := $(DEMO_DEPS) libcmocka-dev clang libclang-rt-14-dev lld ripgrep pyflakes3 bats bubblewrap \
         uidmap git procps util-linux bsdutils groff-base strace user-mode-linux kmod debootstrap \
         btrfs-progs e2fsprogs vim less curl docker-registry skopeo umoci busybox-static \
-        fuse-overlayfs attr zstd xz-utils apparmor openssl ca-certificates libcap2-bin patch
+        fuse-overlayfs attr zstd xz-utils apparmor openssl ca-certificates libcap2-bin patch zsh fish
 DIST_DEPS  := $(BUILD_DEPS) dpkg-dev nasm perl python3-wheel
 .PHONY: deps demo-deps test-deps vm-deps dist-deps
 deps: NEEDED = $(BUILD_DEPS)
@@ -505,7 +505,8 @@ $(B)/man/made: $(wildcard docs/hutch*.md) docs/libhutch.md docs/man.awk packagin
 install: all man
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/hutch \
 	  $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/hutch/seccomp \
-	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
+	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions \
+	  $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d \
 	  $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/share/man/man3
 	install -m 755 $(B)/hutch $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(filter $(B)/libexec/%,$(PROGRAMS)) $(DESTDIR)$(PREFIX)/libexec/hutch
@@ -519,6 +520,8 @@ install: all man
 	install -m 644 policy/seccomp/default.json $(DESTDIR)$(PREFIX)/share/hutch/seccomp
 	install -m 644 completions/hutch.bash \
 	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions/hutch
+	install -m 644 completions/_hutch $(DESTDIR)$(PREFIX)/share/zsh/site-functions
+	install -m 644 completions/hutch.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 	@packaging/apparmor/install.sh '$(APPARMOR)' '$(DESTDIR)' '$(PREFIX)'
 
 # Removes what `make install` has installed with the same PREFIX and DESTDIR.
@@ -527,6 +530,7 @@ uninstall:
 	rm -rf $(DESTDIR)$(PREFIX)/libexec/hutch $(DESTDIR)$(PREFIX)/share/hutch
 	cd $(DESTDIR)$(PREFIX) && rm -f bin/hutch include/hutch.h lib/libhutch.so.0 lib/libhutch.so \
 	  lib/libhutch.a lib/pkgconfig/hutch.pc share/bash-completion/completions/hutch \
+	  share/zsh/site-functions/_hutch share/fish/vendor_completions.d/hutch.fish \
 	  share/man/man1/hutch.1 share/man/man1/hutch-*.1 share/man/man3/libhutch.3
 	@packaging/apparmor/install.sh remove '$(DESTDIR)' '$(PREFIX)'
 

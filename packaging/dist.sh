@@ -46,11 +46,13 @@ debian_arch() {
 	case $arch in x86_64) echo amd64 ;; aarch64) echo arm64 ;; *) echo "$arch" ;; esac
 }
 
-# The programs find each other below /usr/libexec/hutch.
+# The programs find each other below /usr/libexec/hutch. Debian's zsh reads vendor-completions of
+# /usr/share/zsh, and site-functions only of /usr/local.
 deb() {
 	local root=$work/deb
 	mkdir -p "$root/DEBIAN" "$root/usr/share/hutch/apparmor" "$root/usr/share/doc/hutch"
 	cp -a "$installed"/{bin,libexec,share} "$root/usr"
+	mv "$root"/usr/share/zsh/{site-functions,vendor-completions}
 	gzip -9n "$root"/usr/share/man/man*/*.[13]
 	sed 's,@PREFIX@,/usr,' "$top/packaging/apparmor/hutch.in" >"$root/usr/share/hutch/apparmor/hutch"
 	notices "$work/notices"
@@ -82,7 +84,7 @@ wheel() {
 	find "$root" -name __pycache__ -prune -exec rm -r {} +
 	cp -a "$installed/bin/hutch" "$data/scripts"
 	cp -a "$installed/libexec/hutch" "$data/data/libexec"
-	cp -a "$installed"/share/{man,hutch,bash-completion} "$data/data/share"
+	cp -a "$installed"/share/{man,hutch,bash-completion,zsh,fish} "$data/data/share"
 	notices "$info/licenses"
 	cat >"$info/WHEEL" <<-END
 		Wheel-Version: 1.0

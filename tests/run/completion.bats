@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Tests of the words that the completion for bash offers after hutch.
+# Tests of the words that the completions for bash, zsh and fish offer after hutch.
 
 load helpers
 
@@ -201,4 +201,137 @@ offers_the_flags_of() {
 		diff <(tr ' ' '\n' <<<"$offered" | sort) <("$HUTCH" image "$verb" --help |
 			grep -oE '^ +(-[A-Za-z] )?--[a-z-]+' | grep -oE -- '--?[A-Za-z-]+' | sort)
 	done
+}
+
+# offers_of SHELL TEXT...: sets offers to a line for each TEXT: the words that zsh or fish offer for
+# its last word. The hutch in ./bin is asked. Sets also edited, the lines as zsh has changed them.
+offers_of() {
+	local shell=$1 text
+	shift
+	command -v "$shell" >/dev/null || skip "$shell is not installed"
+	[[ -e bin/hutch ]] || { mkdir -p bin && ln -s "$HUTCH" bin/hutch; }
+	rm -f offers
+	if [[ $shell == fish ]]; then
+		PATH=$PWD/bin:$PATH HOME=$PWD fish --no-config -c 'source $argv[1]
+			for text in $argv[2..]
+				echo $text\t(complete -C $text | string replace -r "\t.*" "" | string join " ")
+			end' "$top/completions/hutch.fish" "$@" >offers
+	else
+		{
+			printf 'send . %s %s %s\\n\nexpect ready%%\n' "$top/tests/run/offers.zsh" "$top/completions" "$PWD/offers"
+			printf 'send %s\\t\\x14\n' "$@"
+			printf 'send exit\\n\nexit 0\n'
+		} >steps
+		PATH=$PWD/bin:$PATH HOME=$PWD "$top/tests/run/terminal.py" steps zsh -f -i
+	fi
+	mapfile -t edited < <(cut -f1 offers)
+	mapfile -t offers < <(cut -f2 offers | while read -ra words; do
+		printf '%s\n' "${words[@]%/}" | sort -u | paste -sd ' '
+	done)
+	[ "${#offers[@]}" -eq $# ]
+}
+
+# verbs_of_help [VERB]: prints the verbs that the help lists.
+verbs_of_help() {
+	"$HUTCH" "$@" --help | grep -oE '^  [a-z-]+ ' | tr -d ' ' | sort | paste -sd ' '
+}
+
+# other_shells TEXT WORDS...: checks that zsh and fish offer WORDS for the last word of TEXT.
+other_shells() {
+	local shell texts=() expected=() i last
+	while (($#)); do
+		texts+=("$1") expected+=("$2")
+		shift 2
+	done
+	for shell in zsh fish; do
+		offers_of "$shell" "${texts[@]}"
+		for i in "${!texts[@]}"; do
+			last=${texts[i]##* } # fish offers a value with its --flag=
+			[[ ${offers[i]//"${last%"${last##*=}"}"/} == "${expected[i]}" ]] || {
+				printf '%s offers for "%s": %s\ninstead of: %s\n' \
+					"$shell" "${texts[i]}" "${offers[i]}" "${expected[i]}"
+				return 1
+			}
+		done
+	done
+}
+
+@test "zsh and fish complete the verbs, all that the help has" {
+	other_shells 'hutch ' "$(verbs_of_help)" 'hutch im' image 'hutch help un' unpause \
+		'hutch image ' "$(verbs_of_help image)" 'hutch pool ' "$(verbs_of_help pool)" \
+		'hutch port ' "$(verbs_of_help port)" 'hutch audit ' "$(verbs_of_help audit)" \
+		'hutch policy ' "$(verbs_of_help policy)"
+	offers_of zsh 'hutch im'
+	[ "${edited[0]}" = 'hutch image ' ]
+}
+
+@test "zsh and fish complete the flags of each verb, and no other" {
+	local asked=() verb
+	for verb in $(verbs_of_help) 'image build' 'pool take' 'audit show'; do
+		[[ " image pool port audit policy version help " == *" $verb "* ]] ||
+			asked+=("hutch $verb -" "$("$HUTCH" $verb --help | grep -oE '^ +(-[A-Za-z] )?--[a-z-]+' |
+				grep -oE -- '--?[A-Za-z-]+' | sort | paste -sd ' ')")
+	done
+	other_shells "${asked[@]}"
+}
+
+@test "zsh and fish say what verbs and flags do, as the help does" {
+	offers_of fish 'hutch versi'
+	[ "$(PATH=$PWD/bin:$PATH HOME=$PWD fish --no-config -c "source $top/completions/hutch.fish
+		complete -C 'hutch versi'; complete -C 'hutch run --read-o'")" = \
+		"version	print the version"$'\n'"--read-only	only named folders are writable" ]
+	printf '%s\n' "send . $top/tests/run/offers.zsh $top/completions offers\\n" 'expect ready%' \
+		'send hutch u\t' 'expect -- let it go on' 'send \x15hutch run --read-only -\t' \
+		'expect -- only named folders are writable' 'send \x15exit\n' 'exit 0' >steps
+	PATH=$PWD/bin:$PATH HOME=$PWD "$top/tests/run/terminal.py" steps zsh -f -i
+}
+
+@test "zsh and fish complete values that are words" {
+	other_shells 'hutch run --network ' 'host none' 'hutch run --pull ' 'always missing never' \
+		'hutch run --idmap ' 'ranges single' 'hutch run -it -u r' root 'hutch run --landlock ' 'auto off on' \
+		'hutch run --stdio ' inherit 'hutch image export x --format ' 'docker oci' \
+		'hutch run --hostname ' '' 'hutch run -w ' '' \
+		'hutch run --network=h' host 'hutch why ' 'act connect exec read syscall write'
+}
+
+@test "zsh and fish complete paths of the host, and the mode behind them" {
+	other_shells 'hutch run -v sou' source 'hutch run -v source:/x' '' 'hutch run --seccomp pro' profile.json \
+		'hutch cp sou' source 'hutch cp box:' '' 'hutch run --seccomp=pro' profile.json
+	offers_of zsh 'hutch run -v source:/x:' 'hutch run --workspace source:r'
+	[ "${offers[*]}" = 'cow ro rw ro rw' ]
+	offers_of fish 'hutch run -v source:/x:' 'hutch run --workspace source:r'
+	[ "${offers[*]}" = 'source:/x:cow source:/x:ro source:/x:rw source:ro source:rw' ]
+}
+
+@test "zsh and fish complete a command inside as a command of its own" {
+	other_shells 'hutch run -v source:/x:ro --rm basena' basename 'hutch run cat sou' source \
+		'hutch run -- cat --network pro' profile.json 'hutch exec -e A box basena' basename \
+		'hutch exec box -- cat sou' source
+}
+
+# The names are those of a hutch that knows sandboxes, images and pools with these names.
+@test "zsh and fish complete names, and evaluate none" {
+	local evil='$(touch${IFS}evil) `touch${IFS}evil` ;touch${IFS}evil x$(touch${IFS}evil)' all
+	mkdir bin
+	cat >bin/hutch <<-END
+		#!/bin/sh
+		case "\$*" in
+		"ps -q") printf '%s\n' live '${evil// /\' \'}' ;;
+		"ps -q -a") printf '%s\n' ended live ;;
+		"pool ls -q") echo ready ;;
+		"image ls") printf '%s\n' 'REPOSITORY TAG' 'local/a 1' 'b <none>' '${evil%% *} 2' ;;
+		*) exec '$HUTCH' "\$@" ;;
+		esac
+	END
+	chmod +x bin/hutch
+	all=$(printf '%s\n' live $evil | sort | paste -sd ' ')
+	other_shells 'hutch exec ' "$all" 'hutch kill live ' "$all" 'hutch rm ' 'ended live' 'hutch diff e' ended \
+		'hutch audit show --sandbox ' 'ended live' 'hutch pool take ' ready \
+		'hutch image rm l' local/a:1 'hutch run --image ho' host 'hutch policy check str' strict
+	other_shells 'hutch image rm ' "$(printf '%s\n' local/a:1 "${evil%% *}:2" | sort | paste -sd ' ')"
+	offers_of zsh 'hutch cp li' 'hutch kill x'
+	[ "${edited[*]}" = 'hutch cp live: hutch kill x\$\(touch\$\{IFS\}evil\) ' ]
+	offers_of fish 'hutch cp li'
+	[ "${offers[0]}" = live: ]
+	[ ! -e evil ]
 }
