@@ -276,7 +276,8 @@ actions_share() {
 		{"action":"run","id":1,"args":{"command":"for i in 1 2 3 4 5; do sleep 1000 & done; /hog forks"}}
 		{"action":"run","id":2,"session":"b","args":{"command":"cat /sys/fs/cgroup/pids.max"}}
 	END
-	[ $? = 0 ] && grep -q 'Resource temporarily unavailable' "$T/out" && grep -q '"content":"20"' "$T/out"
+	[ $? = 0 ] && grep -q 'Resource temporarily unavailable' "$T/out" && grep -q '"content":"20"' "$T/out" &&
+		until_true nothing_left
 }
 # A supervisor that has confined itself (seccomp, Landlock) can still open the files of its cgroup.
 confined() {
@@ -290,17 +291,18 @@ assert ended()["reason"] == "stopped"' --memory 64m --pids-limit 50 || return
 	until_true nothing_left
 }
 killed_act() {
-	local in pid
+	local in pid result=0
 	mkfifo "$T/in"
 	"$H" act --memory 64m <"$T/in" >"$T/out" 2>&1 &
 	pid=$!
 	exec {in}>"$T/in"
 	echo '{"action":"run","args":{"command":"sleep 1000 & sleep 1000"}}' >&$in
-	until_true pgrep -x sleep && [ "$(left_over | wc -l)" = 1 ] && kill -KILL $pid
+	until_true pgrep -x sleep && [ "$(left_over | wc -l)" = 1 ] || result=1
+	kill -KILL $pid
 	wait $pid
 	exec {in}>&-
 	rm "$T/in"
-	until_true nothing_left && ! pgrep -x sleep
+	until_true nothing_left && [ $result = 0 ] && ! pgrep -x sleep
 }
 
 try 'E71: a heap that grows is killed at --memory, and the result says so' heap
