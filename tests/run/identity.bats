@@ -39,7 +39,7 @@ caps() {
 	refuses '-u 5: only one id is mapped' -u 5 true
 	[[ ${stderr_lines[1]} == *'--idmap ranges'* ]]
 	refuses '-u 0:1000: only one id is mapped' -u 0:1000 true
-	for user in ghost '' -- 70000 -1 1000: :1000 0x0 '1000 ' 99999999999999999999; do
+	for user in ghost '' 70000 -1 1000: :1000 0x0 '1000 ' 99999999999999999999; do
 		refuses '-u takes agent, root or a number' -u "$user" true
 	done
 }
