@@ -33,8 +33,9 @@ static const char *source_of(const struct supervisor *s, const struct volume *v)
 {
 	const struct plan *p = &s->launch->plan;
 
-	for (size_t i = 0; v->kind != VOLUME_TMPFS && i < p->count; i++) {
-		const struct step *step = &p->steps[i];
+	/* A volume's step stands behind one of the image's with the same target. */
+	for (size_t i = p->count; v->kind != VOLUME_TMPFS && i > 0; i--) {
+		const struct step *step = &p->steps[i - 1];
 		if ((step->kind == STEP_BIND || step->kind == STEP_COW) && step->source &&
 		    step->target && !strcmp(step->target, v->target))
 			return step->source;

@@ -465,7 +465,9 @@ static int plan_dir(struct plan *p, const struct policy *policy, struct err *e)
 		return err_sys(e, "open the image %.200s", policy->image_path);
 	if (!S_ISDIR(st.st_mode))
 		return err_set(e, ERR_USAGE, "the image %.200s is not a directory", path);
-	if (faccessat(AT_FDCWD, path, R_OK | X_OK, AT_EACCESS) < 0) {
+	/* With --idmap ranges a root inside that is mapped reads the image. */
+	if (policy->idmap != IDMAP_RANGES &&
+	    faccessat(AT_FDCWD, path, R_OK | X_OK, AT_EACCESS) < 0) {
 		(void)err_sys(e, "read the image %.200s", path);
 		return err_remedy(e,
 				  "the user who starts hutch must be able to list that "
