@@ -82,7 +82,7 @@ function __hutch_operand -a verb count text
         case 'image *'; __hutch_images
         case 'pool *'; __hutch pool ls -q
         case 'why 0'; __hutch why --help | string replace -fr '.*\[OPTIONS\] ([a-z|]+) .*' '$1' | string split '|'
-        case {connect,logs,events,stats,pause,unpause,update,stop,kill,port\ *}' *' {act,shell,exec,rename,snapshot}' 0'
+        case {connect,logs,events,stats,pause,unpause,update,stop,kill,'port *'}' *' {act,shell,exec,rename,snapshot}' 0'
             __hutch ps -q
     end
 end

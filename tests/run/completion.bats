@@ -325,7 +325,7 @@ other_shells() {
 	END
 	chmod +x bin/hutch
 	all=$(printf '%s\n' live $evil | sort | paste -sd ' ')
-	other_shells 'hutch exec ' "$all" 'hutch kill live ' "$all" 'hutch rm ' 'ended live' 'hutch diff e' ended \
+	other_shells 'hutch exec ' "$all" 'hutch kill live ' "$all" 'hutch port add ' "$all" 'hutch rm ' 'ended live' 'hutch diff e' ended \
 		'hutch audit show --sandbox ' 'ended live' 'hutch pool take ' ready \
 		'hutch image rm l' local/a:1 'hutch run --image ho' host 'hutch policy check str' strict
 	other_shells 'hutch image rm ' "$(printf '%s\n' local/a:1 "${evil%% *}:2" | sort | paste -sd ' ')"
