@@ -25,11 +25,11 @@ PREFIX  ?= /usr/local
 # Whether the AppArmor profile is installed; auto: where AppArmor knows the rule in it.
 APPARMOR ?= auto
 VERSION := 0.1.0
-ARCH    ?= $(shell uname -m)
+ARCH    := $(shell uname -m)
 MULTIARCH := $(ARCH)-linux-gnu
 # STATIC=DIR: hutch-image and hutch-seccomp need no library of the host's either, as DIR has
 # those of hutch-image (packaging/libraries.sh).
-STATIC  ?=
+STATIC  :=
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -340,6 +340,8 @@ MUSL_CFLAGS := -nostdinc -isystem $(STATIC)/include -DHUTCH_STATIC $(filter-out 
 $(B)/libexec/hutch-image: MUSL_LIBS := /usr/lib/$(MULTIARCH)/libcap.a \
   $(addprefix $(STATIC)/lib/lib,curl.a ssl.a crypto.a archive.a lzma.a zstd.a z.a isal.a)
 $(B)/libexec/hutch-image: $(B)/musl/rootfs-tools/main.o $(call linked_rooms,rootfs-tools)
+$(B)/libexec/hutch-image $(addprefix $(B)/musl/rootfs-tools/,registry/http.o layers/inflate.o \
+  layers/gunzip.o layers/hash.o): $(STATIC)/versions
 endif
 $(B)/libexec/hutch-image:
 	@mkdir -p $(@D)
@@ -394,7 +396,7 @@ $(eval $(call needs,tests/bench/floor,seccomp_default))
 # A filter is an array, made when hutch is built.  The other architecture's is compiled too,
 # so that neither is broken unseen.
 # COMPILER=FILE is a hutch-seccomp that runs here, for a build for another processor.
-COMPILER ?= $(B)/libexec/hutch-seccomp
+COMPILER := $(B)/libexec/hutch-seccomp
 $(B)/gen/seccomp_%.h: policy/seccomp/%.json $(COMPILER)
 	@mkdir -p $(@D)
 	$(call say,GEN)
@@ -438,7 +440,7 @@ $(B)/host/%.o: %.c | $(B)/headers
 $(B)/host/tests/unit/%.o: UNIT_FLAGS := -O0 -U_FORTIFY_SOURCE
 $(foreach r,$(BUSY),$(eval $(B)/host/$(r)/%.o: UNIT_FLAGS := -O1))
 
--include $(shell test -d $(B) && find $(B) -path $(B)/dist -prune -o -name '*.d' -print)
+-include $(shell test -d $(B) && find $(B) -path $(B)/dist -prune -o -type f -name '*.d' -print)
 
 .PHONY: clean
 clean:
@@ -536,20 +538,24 @@ uninstall:
 
 # --- packages of a release ---------------------------------------------------
 
-# A tarball, a .deb and a wheel in build/dist, whose programs are static. Debug information is
-# left out, and no path of this machine is in them, so that the same sources give the same bytes.
+# A tarball, a .deb and a wheel in build/dist, whose programs are static. The same sources and
+# libraries give the same bytes in the same folder.
 DIST      := $(B)/dist
 DIST_FILES = $(DIST)/$(ARCH)
 DIST_MAKE  = $(MAKE) B=$(DIST_FILES) CC=$(CC) ARCH=$(ARCH) STATIC=$(abspath $(DIST_FILES)/libraries) \
              OPTIMIZE="-O2 -ffile-prefix-map=$(CURDIR)=." APPARMOR=no
 .PHONY: dist
 dist: dist-deps
-	$(if $(wildcard $(DIST_FILES)/libraries/versions),,packaging/libraries.sh $(DIST_FILES)/libraries $(ARCH))
+	$(MAKE) $(DIST_FILES)/libraries/versions
 	+$(DIST_MAKE) $(JOBS) all
 	rm -rf $(DIST_FILES)/root
 	+$(DIST_MAKE) install DESTDIR=$(abspath $(DIST_FILES)/root) PREFIX=/usr
 	strip $(DIST_FILES)/root/usr/bin/hutch $(DIST_FILES)/root/usr/libexec/hutch/*
 	packaging/dist.sh $(VERSION) $(ARCH) $(DIST_FILES) $(DIST_FILES)/root/usr $(DIST)
+
+# Compiled anew when the folder was removed, as for a new version of a library.
+$(DIST_FILES)/libraries/versions: packaging/libraries.sh
+	$< $(DIST_FILES)/libraries $(ARCH)
 
 .PHONY: demo
 demo: demo-deps
@@ -681,8 +687,8 @@ lint:
 # which changes no code, gcc is a seventh faster.
 test: test-deps
 	$(MAKE) $(JOBS) CI=1 OPTIMIZE=-O2 tests
-	$(MAKE) $(JOBS) CI=1 checked clang-only
-	tests/all.py --build $(B) --checked $(CHECKED) ci
+	$(MAKE) $(JOBS) CI=1 CHECKED=$(B)/checked checked clang-only
+	tests/all.py --build $(B) --checked $(B)/checked ci
 
 # Everything that can be tested here: CONTRIBUTING.md says what that is and how long it takes.
 nightly: $(if $(filter 0,$(shell id -u)),vm-deps,test-deps)
@@ -757,6 +763,7 @@ CHECKED_MAKE = $(MAKE) B=$(CHECKED) CC=clang HOST_EXTRA="$(SANITIZE)" FORTIFY= L
 # "+", since make does not see through a variable that this runs make, which shares the jobs.
 # Without optimization clang takes a third of the time for a file, and most unit tests as long
 # as with it; the rooms in BUSY are optimized, since tests and fuzzers spend their time there.
+# `make test` has that build in a folder of its own, since make does not see other flags.
 checked:
 	+$(CHECKED_MAKE) OPTIMIZE="-O0 -g1" BUSY="base executor/search executor/terminal policy policy/bash" units fuzz
 sanitized:
