@@ -10,7 +10,7 @@
 #	hutch_VERSION_DEBARCH.deb		the same for Debian and Ubuntu, with the AppArmor profile
 #	hutch-VERSION-py3-none-linux_ARCH.whl	the Python package, with the programs in it
 #
-# The same sources give the same bytes: all times are SOURCE_DATE_EPOCH, which is the time of the
+# The same programs give the same packages: all times are SOURCE_DATE_EPOCH, which is the time of the
 # last commit unless it is set.
 set -eu
 version=$1 arch=$2 build=$3 installed=$4 out=$5
@@ -27,8 +27,12 @@ same_time() {
 
 # notices DIR: the licences of the libraries that the programs contain.
 notices() {
+	local name
 	mkdir -p "$1"
-	cp "$build"/libraries/doc/*.copyright "$build/libraries/versions" "$1"
+	cp "$build"/libraries/doc/*.copyright "$build/libraries/versions" "$top/LICENSE" "$1"
+	for name in musl libcap-dev libvterm-dev libseccomp-dev libc6; do
+		cp "/usr/share/doc/$name/copyright" "$1/$name.copyright"
+	done
 }
 
 tarball() {
@@ -36,7 +40,7 @@ tarball() {
 	mkdir -p "$work/tar/$name"
 	cp -a "$installed"/{bin,libexec} "$installed/share" "$work/tar/$name"
 	notices "$work/tar/$name/share/doc/hutch"
-	cp "$top/README.md" "$work/tar/$name"
+	cp "$top/README.md" "$top/LICENSE" "$work/tar/$name"
 	same_time "$work/tar"
 	tar -C "$work/tar" --sort=name --owner=0 --group=0 --numeric-owner --mode=go=rX,u+rw \
 		-cf - "$name" | gzip -9n >"$out/$name.tar.gz"
@@ -59,7 +63,7 @@ deb() {
 	{
 		cat "$top/packaging/debian/copyright"
 		for file in "$work"/notices/*.copyright; do
-			printf '\n\n--- %s, which is a part of hutch-image ---\n\n' "$(basename "$file" .copyright)"
+			printf '\n\n--- %s ---\n\n' "$(basename "$file" .copyright)"
 			cat "$file"
 		done
 	} >"$root/usr/share/doc/hutch/copyright"
@@ -67,7 +71,7 @@ deb() {
 	sed "s/@VERSION@/$version/; s/@DATE@/$(date -uRd "@$SOURCE_DATE_EPOCH")/" \
 		"$top/packaging/debian/changelog" | gzip -9n >"$root/usr/share/doc/hutch/changelog.gz"
 	install -D -m 644 "$top/packaging/debian/lintian-overrides" "$root/usr/share/lintian/overrides/hutch"
-	install -m 755 "$top"/packaging/debian/{postinst,postrm} "$root/DEBIAN"
+	install -m 755 "$top"/packaging/debian/{postinst,prerm} "$root/DEBIAN"
 	sed "s/@VERSION@/$version/; s/@ARCH@/$(debian_arch)/; s/@SIZE@/$(du -sk --apparent-size "$root/usr" | cut -f1)/" \
 		"$top/packaging/debian/control" >"$root/DEBIAN/control"
 	(cd "$root" && find usr -type f -print0 | sort -z | xargs -0 md5sum >DEBIAN/md5sums)

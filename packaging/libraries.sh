@@ -31,15 +31,16 @@ apt=(-qq -o "Dir::Etc::SourceList=$sources/sources.list" -o Dir::Etc::SourcePart
 	-o APT::Sandbox::User="$(id -un)" -o Acquire::Retries=3)
 apt-get "${apt[@]}" update
 
-# unpack PACKAGE: unpacks the source package with Debian's changes, and enters its folder.  The
-# newest version is taken that the mirror has; a mirror may lag behind its own index.
+# unpack PACKAGE: unpacks the newest source package with Debian's changes, and enters its folder.
+# With OLDER=1, a version that cannot be had is replaced by the one before it.
 unpack() {
 	local version
 	cd "$sources"
 	rm -rf "$1"-[0-9]*/
 	for version in $(apt-cache "${apt[@]}" showsrc "$1" | sed -n 's/^Version: //p' | sort -ruV); do
 		apt-get "${apt[@]}" source "$1=$version" >apt.out 2>&1 && break
-		echo "$1 $version is not on the mirror" >&2
+		cat apt.out >&2
+		[ -n "${OLDER:-}" ] || { echo "OLDER=1 takes the version of $1 before $version" >&2; return 1; }
 	done
 	cd "$1"-[0-9]*/ || { cat apt.out >&2; return 1; }
 	cp debian/copyright "$dir/doc/$1.copyright"

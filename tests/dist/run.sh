@@ -55,7 +55,7 @@ new_machine() {
 	[ -d "$root/home/$user" ] || machine useradd --create-home --shell /bin/sh "$user"
 	cp "$dist"/hutch* "$root/home/$user/"
 	machine chown -R "$user" "/home/$user"
-	! machine sh -c 'command -v gcc cc git make'
+	machine sh -c 'for name in gcc cc git make; do ! command -v $name || exit 1; done'
 }
 
 tarball() {
@@ -103,7 +103,10 @@ suite=bookworm
 image_base python3,python3-pip,python3-venv,ca-certificates && new_machine pip || failed=1
 check "pip: hutch runs a command" login "python3 -m venv v && v/bin/pip install --no-index hutch-*.whl && v/bin/hutch run -- true"
 check "pip: it works" works v/bin/hutch v/share
-check "pip: the package starts a sandbox" login "v/bin/python -c 'import hutch; print(hutch.__file__)'"
+check "pip: the package starts a sandbox" login "v/bin/python -c '
+import hutch
+with hutch.Sandbox() as box:
+    assert box.run(\"echo in it\").content == \"in it\"'"
 
 # --- a userland with busybox and no C library ------------------------------------------
 

@@ -13,6 +13,7 @@ import socket
 import stat
 import struct
 import subprocess
+import sysconfig
 from typing import BinaryIO, Callable, Dict, List, Optional, Sequence, Tuple, Type, Union
 
 from . import flags
@@ -38,13 +39,24 @@ class Ssh:
         return [*self.words, shlex.join([self.hutch, *args])]
 
 
+def _installed() -> Optional[str]:
+    """Returns the path of the hutch that a wheel has installed with this package: a Python that is
+    started by its path, as that of a virtual environment, need not have it on PATH."""
+    for folder in (sysconfig.get_path("scripts"), sysconfig.get_path("scripts", "posix_user")):
+        path = os.path.join(folder, "hutch")
+        if os.access(path, os.X_OK) and os.path.isdir(f"{folder}/../libexec/hutch"):
+            return path
+    return None
+
+
 class Program:
     """The way to start hutch: a path or name; words that come before hutch's own, such as those
-    of `kubectl exec`; or an Ssh.  The default is HUTCH in the environment, else `hutch`."""
+    of `kubectl exec`; or an Ssh.  The default is HUTCH in the environment, else the program that
+    was installed with this package, else `hutch` on PATH."""
 
     def __init__(self, words: Optional[Words] = None) -> None:
         self.given = words
-        words = words or os.environ.get("HUTCH") or "hutch"
+        words = words or os.environ.get("HUTCH") or _installed() or "hutch"
         self.ssh = words if isinstance(words, Ssh) else None
         self.is_local = isinstance(words, (str, os.PathLike))
         if isinstance(words, (str, os.PathLike)):
