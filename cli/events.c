@@ -140,7 +140,7 @@ static void drop_finished(struct listener *l)
 	l->count = left;
 }
 
-/* --- the sources of events --- */
+/* --- the sources of events ------------------------------------------------ */
 
 /* Returns true if the sandbox is followed already, found by its id; updates the
  * name, since the sandbox may have been renamed. */

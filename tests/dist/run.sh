@@ -92,12 +92,20 @@ for suite in bullseye bookworm trixie; do
 	new_machine $suite || { echo "not ok $((++count)) - $suite has no compiler"; failed=1; }
 	all_of_tarball "Debian $suite"
 	[ $suite = bullseye ] || {
+		# Debian's smallest installation has no AppArmor; this file says that it is version 4.
+		mkdir -p "$root/etc/apparmor.d/abi" && : >"$root/etc/apparmor.d/abi/4.0"
 		check "Debian $suite: the deb installs without a question" machine sh -c "dpkg -i /home/$user/hutch_*.deb"
 		check "Debian $suite: the installed hutch runs a command" login hutch run -- true
 		check "Debian $suite: it works" works hutch /usr/share
+		check "Debian $suite: the AppArmor profile is that of /usr" \
+			grep -qF 'profile hutch /usr/{bin/' "$root/etc/apparmor.d/hutch"
 		check "Debian $suite: the deb goes without a trace" machine sh -c 'dpkg -P hutch && ! find /usr /etc -xdev -name "*hutch*" ! -path "/usr/share/doc/*" | grep .'
 	}
 done
+
+echo 'profile hutch /usr/local/{bin/' >"$root/etc/apparmor.d/hutch"
+check "the profile of another hutch stays as it is" machine sh -c "dpkg -i /home/$user/hutch_*.deb && dpkg -P hutch &&
+	grep -qxF 'profile hutch /usr/local/{bin/' /etc/apparmor.d/hutch"
 
 suite=bookworm
 image_base python3,python3-pip,python3-venv,ca-certificates && new_machine pip || failed=1
