@@ -304,11 +304,11 @@ handed() {
 
 @test "inspect has mounts, ports, names of variables and the user; folders are absolute" {
 	mkdir p data
-	make box --workspace p:cow -v data:/usr -v data:/data:ro --tmpfs /out -e "KEY=a secret" -p auto:80 -u 0
+	make box --workspace p:cow -v data:/etc/alternatives -v data:/data:ro --tmpfs /out -e "KEY=a secret" -p auto:80 -u 0
 	hutch inspect box
 	[[ $(value '[0]["workspace"]') == "\"$T/p\"" && $(value '[0]["user"]') == '"0:0"' ]]
 	[[ $(value '[0]["mounts"]') == "[{\"source\": \"$T/p\", \"target\": \"/workspace\", \"mode\": \"cow\"},"* ]]
-	[[ $(value '[0]["mounts"]') == *"{\"source\": \"$T/data\", \"target\": \"/usr\", "* ]]
+	[[ $(value '[0]["mounts"]') == *"{\"source\": \"$T/data\", \"target\": \"/etc/alternatives\", "* ]]
 	[[ $(value '[0]["mounts"][2:]') == *"\"$T/data\", \"target\": \"/data\", \"mode\": \"ro\"}, {\"source\": null,"* ]]
 	[[ $(value '[0]["ports"]') == '[{"host": "127.0.0.1:'[0-9]*'", "guest": 80}]' ]]
 	[[ $(value '[0]["env"]') == *'"KEY"'* && $output != *'a secret'* ]]
