@@ -457,7 +457,7 @@ DEMO_DEPS  := $(BUILD_DEPS) python3
 TEST_DEPS  := $(DEMO_DEPS) libcmocka-dev clang libclang-rt-14-dev lld ripgrep pyflakes3 bats bubblewrap \
         uidmap git procps util-linux bsdutils groff-base strace user-mode-linux kmod debootstrap \
         btrfs-progs e2fsprogs vim less curl docker-registry skopeo umoci busybox-static \
-        fuse-overlayfs attr zstd xz-utils apparmor openssl ca-certificates libcap2-bin patch zsh fish
+        fuse-overlayfs attr zstd xz-utils apparmor openssl ca-certificates libcap2-bin patch zsh fish jq
 DIST_DEPS  := $(BUILD_DEPS) dpkg-dev nasm perl python3-wheel
 .PHONY: deps demo-deps test-deps vm-deps dist-deps
 deps: NEEDED = $(BUILD_DEPS)

@@ -35,7 +35,7 @@ CORES = len(os.sched_getaffinity(0))
 
 # Suites without a run under sanitizers, which would find nothing more: they compare
 # texts, or kill programs.
-NOT_SANITIZED = set("apparmor completion demo docs doctor killed pool sdk why".split())
+NOT_SANITIZED = set("apparmor completion demo docs doctor killed pool sdk typed why".split())
 # Suites that run only as an ordinary user: they test how a client talks to the sandbox,
 # how rules and records read, changes of a file tree, names, or random kills, which do not
 # depend on the user that made the sandbox.
@@ -43,7 +43,7 @@ NOT_AS_ROOT = set("""act archive bash_texts broker codes completion control cont
     demo docs edit env errand floods git grep hostile hosts image_hostile image_pull image_ranges
     image_store keep killed learn library log logs missing named openhands policy pool ports
     processes refused results rules sdk session session_rows snapshot static stdio stopped stream
-    terminal why window""".split())
+    terminal typed why window""".split())
 # Suites of NOT_AS_ROOT of which root runs only the cases whose names contain this text.
 ONLY_AS_ROOT = {"cp": "as root,", "hostile": "a file capability", "image_store": "a full disk is",
                 "missing": "a link that another user", "pool": "waited for room", "results": "the descriptor of --json"}

@@ -18,7 +18,9 @@ prepare() {
 	cp "$HUTCH_BUILD/tests/unit/cgroup" /run/hutch/tests/unit/ # all would fill the memory
 	cp "$HUTCH_TOP"/tests/patience.* /run/hutch/tests/
 	cp "$HUTCH_TOP"/tests/vm/*.sh /run/hutch/tests/vm/
-	cp "$HUTCH_TOP/tests/run/confined.py" /run/hutch/tests/run/
+	cp "$HUTCH_TOP"/tests/run/{confined,typed}.py /run/hutch/tests/run/
+	mkdir /run/hutch/pages
+	cp "$HUTCH_TOP/README.md" "$HUTCH_TOP/docs/hutch-policy.md" /run/hutch/pages/
 	cp -r "$HUTCH_BUILD/bench" /run/hutch/
 	cp -r "$HUTCH_TOP/tests/bench" /run/hutch/tests/
 	chmod -R a+rX /run/hutch

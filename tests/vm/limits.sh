@@ -468,6 +468,12 @@ try 'E104: the next action runs, too, whatever used the memory up' next_action
 try 'actions and the processes that they left running share one limit' actions_share
 try 'a hutch act that is killed leaves no cgroup' killed_act
 try 'a confined supervisor leaves no cgroup either' confined
+# Where there are no cgroups, tests/run/typed.bats types these examples with --dry-run.
+pages() {
+	"$at/tests/run/typed.py" --only 'needs cgroups' "$H" "$at"/pages/*.md >"$T/out" 2>"$T/err" &&
+		grep -q '^[2-9] typed, 0 tried with --dry-run' "$T/out" || { cat "$T/out" "$T/err"; return 1; }
+}
+[ ! -d "$at/pages" ] || try 'the examples of pages that need limits do as the pages say' pages
 # A bad ratio is no failure: this machine is slow, and may be busy.
 timed() {
 	"$at/tests/bench/bench.py" --build "$at" --limits --rounds "$ROUNDS" >"$T/bench" || return
