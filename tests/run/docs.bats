@@ -223,6 +223,25 @@ names_of() {
 	done
 }
 
+@test "the verbs, flags and targets of make that pages name in passing are ones" {
+	run "$top/tests/run/claims.py" "$HUTCH" "$top/Makefile" "$top"/{README,CONTRIBUTING}.md "$top"/docs/*.md
+	[ "$status" -eq 0 ]
+	[ "${output%% *}" -ge 300 ]
+	cat >page.md <<-'PAGE'
+		`hutch run --no-such-flag -- x --other` and `hutch nosuch|run`, `hutch image nosuch`,
+		`hutch act
+		--nosuch`, `hutch VERB --help`
+
+		```
+		make test nosuch   and more
+		```
+	PAGE
+	run "$top/tests/run/claims.py" "$HUTCH" "$top/Makefile" page.md
+	[ "$status" -eq 1 ]
+	[ "${lines[-1]}" = "6 commands, 5 untrue" ]
+	[[ $output == *'--other: there is no --no-such-flag'*'there is no nosuch'* ]]
+}
+
 @test "links between the documents lead somewhere" {
 	cd "$top"
 	for file in README.md CONTRIBUTING.md docs/*.md; do
