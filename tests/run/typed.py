@@ -61,6 +61,7 @@ IMAGE = {
     "etc/passwd": "root:x:0:0::/root:/bin/sh\n",
     "root/": "",
     "tmp/": "",
+    "srv/": "",
     "usr/bin/": "",
     "usr/share/doc": "doc\n",
     "bin/apt-get": "#!/bin/sh\nprintf '#!/bin/sh\\necho GNU Make 4.3\\n' >/usr/bin/make\n"
