@@ -189,3 +189,13 @@ declared() {
 @test "every function of the header is in the manual page, and no other" {
 	diff <(declared) <(grep -oE '\bhutch_[a-z_]+\(' "$top/docs/libhutch.md" | tr -d '(' | sort -u)
 }
+
+@test "the example of the manual page runs a command, and ends its sandbox" {
+	is_sanitized && skip "the program would need the sanitizer"
+	awk '/^```/ { inside = !inside; n++; next } inside && n == 1' "$top/docs/libhutch.md" >example.c
+	gcc -Wall -Wextra -Werror -I"$top/include" example.c "$BUILD/lib/libhutch.so.0" \
+		-Wl,-rpath,"$BUILD/lib" -o example
+	printf 'all:\n\t@echo made\n' >Makefile
+	[ "$(PATH=${HUTCH%/*}:$PATH ./example)" = $'made\nended with 0' ]
+	[ -z "$("$HUTCH" ps -q)" ]
+}
