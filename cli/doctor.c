@@ -121,22 +121,83 @@ static void print_check(const struct check *c, bool is_colored, FILE *to)
 	print_below("  remedy", c->remedy, to);
 }
 
+/* The checks in the order in which a user should mend them.  Nothing works without the
+ * first NEEDED; of the others those come first that most launches gain from: limits, then
+ * images and `:cow`. */
+static const char *const to_mend[] = {
+	"user-namespaces", "namespaces", "mounts", "proc", "cgroup-namespace",
+	"network-namespace", "seccomp", "launch",
+	"cgroup", "overlayfs", "runtime-dir", "id-ranges", "landlock", "seccomp-notify",
+};
+enum { NEEDED = 8 };
+
+/* Returns a check's place in `to_mend`; a check that is not there comes last. */
+static size_t rank_of(const struct check *c)
+{
+	size_t at = 0;
+
+	while (at < ARRAY_LEN(to_mend) && strcmp(to_mend[at], c->name) != 0)
+		at++;
+	return at;
+}
+
+/* Returns the check whose remedy helps most, or NULL if no remedy is known.  Where
+ * hutch run does not work, a remedy for anything but that would mislead. */
+static const struct check *first_to_mend(const struct diagnosis *d)
+{
+	const struct check *first = NULL;
+
+	for (size_t i = 0; i < d->count; i++) {
+		const struct check *c = &d->checks[i];
+		if (c->status == CHECK_OK || !*c->remedy || (!d->works && rank_of(c) >= NEEDED))
+			continue;
+		if (!first || rank_of(c) < rank_of(first))
+			first = c;
+	}
+	return first;
+}
+
+/* Prints the remedy of a check below a sentence that ends with the check's name. */
+static void print_first(const char *sentence, const struct check *c, FILE *to)
+{
+	AUTO_FREE char *line = term_escape_line(c->remedy);
+
+	(void)fprintf(to, "\n%s %s:\n  %s\n", sentence, c->name, line);
+}
+
+static void print_failure(const struct diagnosis *d, FILE *to)
+{
+	const struct check *first = first_to_mend(d);
+
+	if (d->steps_down)
+		(void)fprintf(to, "hutch run --isolation landlock works here, which is weaker.\n");
+	(void)fprintf(to, "hutch run does not work here: mend the first thing that is "
+			  "missing, and try again.\n");
+	if (first)
+		print_first("First mend", first, to);
+}
+
 static void print_verdict(const struct diagnosis *d, FILE *to)
 {
+	const struct check *first = first_to_mend(d);
 	size_t lacking = 0;
 
+	if (!d->works) {
+		print_failure(d, to);
+		return;
+	}
 	for (size_t i = 0; i < d->count; i++)
 		lacking += d->checks[i].status != CHECK_OK;
-	if (!d->works && d->steps_down)
-		(void)fprintf(to, "hutch run --isolation landlock works here, which is weaker.\n");
-	if (!d->works)
-		(void)fprintf(to, "hutch run does not work here: mend the first thing that is "
-				  "missing, and try again.\n");
-	else if (lacking)
+	if (lacking)
 		(void)fprintf(to, "hutch run works here; what is limited or missing matters "
 				  "only to what is named with it.\n");
 	else
 		(void)fprintf(to, "hutch run works here, with every flag that it has.\n");
+	if (first)
+		print_first("If you mend one thing, mend", first, to);
+	(void)fprintf(to, "\nTry first:\n"
+			  "  hutch run -- id\n"
+			  "  hutch run --workspace . -it -- bash\n");
 }
 
 void doctor_print(const struct diagnosis *d, bool is_colored, FILE *to)

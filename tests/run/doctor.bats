@@ -62,18 +62,26 @@ below() {
 	}
 }
 
-# works, works_not: check the last line and the exit code of doctor, which say whether hutch run
-# works.
+# works, works_not: check the lines after the table and the exit code of doctor, which say whether
+# hutch run works, and where to begin.
 works() {
 	[ "$status" -eq 0 ]
-	[[ ${lines[-1]} == 'hutch run works here'* ]]
+	has '^hutch run works here'
+	[ "${lines[-2]}" = '  hutch run -- id' ]
 	[ -z "$stderr" ]
 }
 
 works_not() {
 	[ "$status" -eq 1 ]
-	[[ ${lines[-1]} == 'hutch run does not work here'* ]]
+	has '^hutch run does not work here'
+	has_not '^Try first'
 	[ -z "$stderr" ]
+}
+
+# mends_first NAME PATTERN: checks that doctor names this check and its remedy at the end.
+mends_first() {
+	[ "${lines[-2]}" = "First mend $1:" ]
+	[[ ${lines[-1]} =~ ^'  '$2 ]]
 }
 
 # sysctl_of NAME VALUE COMMAND...: runs COMMAND where /proc/sys/kernel/NAME has VALUE, and where
@@ -94,6 +102,12 @@ sysctl_of() {
 		says ok $name
 	done
 	[ "$("$HUTCH" run echo ran)" = ran ]
+	# The commands that doctor says to try.
+	"$HUTCH" run -- id
+	room project
+	cd project
+	script -qec "'$HUTCH' run --workspace . -it -- bash -c 'touch made'" /dev/null
+	[ -e made ]
 }
 
 @test "this machine has the optional features, too" {
@@ -110,6 +124,7 @@ sysctl_of() {
 	says missing user-namespaces '.*the bound user.max_user_namespaces is reached'
 	below user-namespaces means 'hutch run fails'
 	below user-namespaces remedy 'as root: sysctl -w user.max_user_namespaces='
+	mends_first user-namespaces 'as root: sysctl -w user.max_user_namespaces='
 	says missing mounts 'not tried: it needs a user namespace'
 	says missing launch '.*user.max_user_namespaces'
 	says ok seccomp
@@ -123,7 +138,7 @@ sysctl_of() {
 	doctor outer sh -c 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"' -
 	works_not
 	says 'ok|limited' landlock-launch
-	[[ ${lines[-2]} == 'hutch run --isolation landlock works here, which is weaker.' ]]
+	has '^hutch run --isolation landlock works here, which is weaker\.$'
 }
 
 @test "none of the other namespaces: the check, and the command" {
@@ -163,6 +178,7 @@ sysctl_of() {
 	works_not
 	says missing user-namespaces '.*kernel.unprivileged_userns_clone'
 	below user-namespaces remedy 'as root: sysctl -w kernel.unprivileged_userns_clone=1'
+	mends_first user-namespaces 'as root: sysctl -w kernel.unprivileged_userns_clone=1'
 }
 
 @test "the restriction by AppArmor is named" {
@@ -238,6 +254,7 @@ names_landlock() {
 	says_overlayfs
 	says missing proc '.*masked'
 	below proc remedy systempaths=unconfined
+	mends_first proc '.*systempaths=unconfined'
 }
 
 @test "no overlayfs: hutch run works, an image is copied, and to where" {
@@ -413,7 +430,7 @@ names_landlock() {
 
 @test "the lines are aligned: status, name, what was found" {
 	doctor "$(tool forbid)" mounts
-	[ "$(grep -c '^$' <<<"$output")" -eq 1 ]
+	has '^$'
 	sed '/^$/,$d' <<<"$output" | while IFS= read -r line; do
 		[[ $line =~ ^((ok|limited|missing)\ +|\ {9})[^\ ]* ]]
 		[ "${line:8:1}" = ' ' ]

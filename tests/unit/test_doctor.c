@@ -84,6 +84,47 @@ static void test_the_verdict(void **state)
 		   "hutch run does not work here: "));
 }
 
+/* A check with a remedy, as the next test needs several. */
+#define LACKING(check)                                                                     \
+	{ .name = (check), .status = CHECK_LIMITED, .detail = "not", .remedy = "for " check }
+
+static void test_the_remedy_that_helps_most_is_named(void **state)
+{
+	static const struct check checks[] = {
+		LACKING("kernel"), LACKING("overlayfs"), LACKING("cgroup"),
+		LACKING("launch"), LACKING("user-namespaces"),
+		{ .name = "namespaces", .status = CHECK_MISSING, .detail = "no remedy" },
+	};
+	static const struct {
+		size_t from, count;
+		bool works;
+		const char *end;
+	} cases[] = {
+		{ 0, 6, false, "try again.\n\nFirst mend user-namespaces:\n  for user-namespaces\n" },
+		{ 0, 4, false, "try again.\n\nFirst mend launch:\n  for launch\n" },
+		{ 0, 3, false, "try again.\n" },
+		{ 5, 1, false, "try again.\n" },
+		{ 0, 3, true, "one thing, mend cgroup:\n  for cgroup\n\nTry first:\n" },
+		{ 0, 2, true, "one thing, mend overlayfs:\n  for overlayfs\n\nTry first:\n" },
+		{ 0, 1, true, "one thing, mend kernel:\n  for kernel\n\nTry first:\n" },
+		{ 5, 1, true, "named with it.\n\nTry first:\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		const struct diagnosis d = { &checks[cases[i].from], cases[i].count,
+					     cases[i].works, false };
+		AUTO_FREE char *text = print(&d, false, false);
+		const char *end = strstr(text, cases[i].end);
+
+		assert_non_null(end);
+		assert_string_equal(end + strlen(cases[i].end),
+				    cases[i].works ? "  hutch run -- id\n"
+						     "  hutch run --workspace . -it -- bash\n"
+						   : "");
+	}
+}
+
 /* The reader accepts only strict JSON in strict UTF-8. */
 static void test_the_object(void **state)
 {
@@ -112,6 +153,7 @@ int main(void)
 		cmocka_unit_test(test_lines_for_people),
 		cmocka_unit_test(test_colors_are_around_the_status_alone),
 		cmocka_unit_test(test_the_verdict),
+		cmocka_unit_test(test_the_remedy_that_helps_most_is_named),
 		cmocka_unit_test(test_the_object),
 	};
 
