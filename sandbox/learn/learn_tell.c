@@ -33,9 +33,9 @@ static void tell_wishes(const struct learn *l, const struct wishes *w)
 	AUTO_FREE char *out = term_escape_line(l->out);
 
 	(void)fprintf(stderr,
-		      "hutch: learned: %s shows %zu paths of this host beside what every "
-		      "sandbox has; look at them before you use it\n",
-		      out, w->count);
+		      "hutch: learned: %s shows %zu path%s of this host beside what every "
+		      "sandbox has; look at the policy before you use it\n",
+		      out, w->count, w->count == 1 ? "" : "s");
 	for (size_t i = 0; i < w->count && i < SHOWN; i++) {
 		const struct wish *one = &w->items[i];
 		AUTO_FREE char *what = text_format("  %s%s (%s)", one->path,
