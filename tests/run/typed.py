@@ -23,9 +23,11 @@ and ids must be the same wherever the page has the same one, in later commands, 
 """
 import argparse
 import collections
+import contextlib
 import os
 import pathlib
 import pty
+import random
 import re
 import shlex
 import shutil
@@ -245,9 +247,13 @@ def put(folder, files):
 
 
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return str(s.getsockname()[1])
+    """Returns a port that the kernel gives to no other program meanwhile: it is below those
+    that it chooses from, and those of `-p auto`."""
+    while True:
+        port = random.randrange(20000, 32000)
+        with socket.socket() as s, contextlib.suppress(OSError):
+            s.bind(("127.0.0.1", port))
+            return str(port)
 
 
 def type_on_terminal(home, text, shown):
