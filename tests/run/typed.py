@@ -80,11 +80,11 @@ KINDS = {
     "the_run": [r"\brun-[0-9a-f]{6}\b"],
     "the_member": [r"\bci-[0-9a-f]{8}\b"],
     "the_address": [r"\b127\.0\.0\.1:5\d{4}\b", r"127\.0\.0\.1:\d+"],
-    "age": [r"\b\d+ (?:second|minute|hour)s? ago\b"],
+    "age": [r"\b\d+ (?:second|minute|hour|day)s? ago\b"],
     # `hutch ps` knows neither the processes nor the memory where there is no cgroup.
     "usage": [r"\b\d+ +\d+\.\dMiB\b", r"(?:\d+ +[\d.]+[KM]iB|- +-)"],
     "bytes": [r"(?<=^[AMD]) +\d+(?= /)"],
-    "size": [r"\b\d+(?:\.\d)?(?:B|KiB|MiB)\b"],
+    "size": [r"\b\d+(?:\.\d)?(?:B|[KMG]iB)\b"],
     "pause": [r"\b\d+(?:\.\d+)? ms\b"],
 }
 KIND = re.compile("|".join(f"(?P<{name}>{forms[0]})" for name, forms in KINDS.items()))
