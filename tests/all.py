@@ -36,17 +36,20 @@ CORES = len(os.sched_getaffinity(0))
 # Suites without a run under sanitizers, which would find nothing more: they compare
 # texts, or kill programs.
 NOT_SANITIZED = set("apparmor completion demo docs doctor killed pool sdk typed why".split())
-# Suites that run only as an ordinary user: they test how a client talks to the sandbox,
-# how rules and records read, changes of a file tree, names, or random kills, which do not
-# depend on the user that made the sandbox.
-NOT_AS_ROOT = set("""act archive bash_texts broker codes completion control control_hostile cp day
-    demo docs edit env errand floods git grep hostile hosts image_hostile image_pull image_ranges
-    image_store keep killed learn library log logs missing named openhands policy pool ports
-    processes refused results rules sdk session session_rows snapshot static stdio stopped stream
-    terminal typed why window""".split())
+# Suites that `ci` runs only as an ordinary user, since what they test does not depend on the
+# user that made the sandbox; `nightly` runs all suites as root (run-root).
+NOT_AS_ROOT = set("""act archive audit bash_texts broker codes completion control control_hostile
+    cow cp create day demo docs doctor edit env environment errand floods git grep hostile hosts
+    image_build image_copied image_fuse image_hostile image_launch image_pull image_ranges
+    image_runtime image_store image_upper input keep killed landlock landlock_root learn library
+    limits log logs missing named openhands policy pool ports processes refused results rules sdk
+    seccomp secrets session session_rows snapshot static stdio stopped stream terminal typed update
+    why window""".split())
 # Suites of NOT_AS_ROOT of which root runs only the cases whose names contain this text.
-ONLY_AS_ROOT = {"cp": "as root,", "hostile": "a file capability", "image_store": "a full disk is",
-                "missing": "a link that another user", "pool": "waited for room", "results": "the descriptor of --json"}
+ONLY_AS_ROOT = {
+    "cow": "a folder that its owner may not", "cp": "as root,", "doctor": "a root |root's", "hostile": "a file capability",
+    "image_launch": "root is told", "image_store": "a full disk is", "landlock": "root becomes",
+    "missing": "a link that another user", "pool": "waited for room", "results": "the descriptor of --json"}
 # Unit tests that root runs, too.  All others do the same for every user.
 UNITS_AS_ROOT = set("""all_processes apply archive_layer archive_pack archive_unpack caps
     changes channel checks confine copy copy_dest files folders host_user idmap image_copy jail
