@@ -47,9 +47,10 @@ NOT_AS_ROOT = set("""act archive audit bash_texts broker codes completion contro
     why window""".split())
 # Suites of NOT_AS_ROOT of which root runs only the cases whose names contain this text.
 ONLY_AS_ROOT = {
-    "cow": "a folder that its owner may not", "cp": "as root,", "doctor": "a root |root's", "hostile": "a file capability",
-    "image_launch": "root is told", "image_store": "a full disk is", "landlock": "root becomes",
-    "missing": "a link that another user", "pool": "waited for room", "results": "the descriptor of --json"}
+    "cow": "a folder that its owner may not", "cp": "as root,", "doctor": "a root |root's",
+    "hostile": "a file capability", "image_launch": "root is told",
+    "image_store": "a full disk is", "landlock": "root becomes", "missing": "a link that another user",
+    "pool": "waited for room", "results": "the descriptor of --json"}
 # Unit tests that root runs, too.  All others do the same for every user.
 UNITS_AS_ROOT = set("""all_processes apply archive_layer archive_pack archive_unpack caps
     changes channel checks confine copy copy_dest files folders host_user idmap image_copy jail
