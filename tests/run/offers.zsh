@@ -6,7 +6,7 @@ fpath=($1 $fpath) offers_file=$2
 autoload -Uz compinit
 compinit -u -D
 LISTMAX=9999 # no question
-PROMPT=ready%#
+PROMPT=ready%%
 
 offers=()
 compadd() {
