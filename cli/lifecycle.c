@@ -68,8 +68,10 @@ static int read_grace(const char *text, uint64_t *ret, struct err *e)
 {
 	if (!text)
 		return 0;
-	if (units_parse_number(text, ret, e) < 0)
+	if (units_parse_number(text, ret, e) < 0) {
+		(void)err_remedy(e, "it is in seconds: hutch stop -t 10 NAME");
 		return err_in(e, "--time");
+	}
 	return *ret > 86400 ? err_set(e, ERR_USAGE, "--time takes at most 86400 seconds")
 			    : 0;
 }

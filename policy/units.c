@@ -33,13 +33,40 @@ const char *units_ulimit_name(int resource)
 	return ulimit_names[resource];
 }
 
-/* Reads the digits at *at and moves *at behind them. */
+/* A form of values: how errors name it, and a hint at how it is written. */
+struct form {
+	const char *name, *remedy;
+};
+
+static const struct form whole_number = { "a whole number", NULL };
+static const struct form size = {
+	"a size such as 512m or 2g",
+	"write a whole number, of bytes or of k, m, g or t; 1.5g is 1536m"
+};
+static const struct form cpus = { "a number of CPUs such as 2 or 1.5", NULL };
+static const struct form duration = {
+	"a duration such as 90s or 10m",
+	"units are ms, s, m and h, as in 1h30m; a number without one is in seconds"
+};
+static const struct form limit = { "a number or unlimited", "NAME=SOFT[:HARD]" };
+
+static int not_of(const struct form *f, const char *text, struct err *e)
+{
+	(void)err_set(e, ERR_USAGE, "'%.60s' is not %s", text, f->name);
+	return f->remedy ? err_remedy(e, "%s", f->remedy) : -1;
+}
+
+static bool is_digit(char c)
+{
+	return isdigit((unsigned char)c);
+}
+
+/* Reads the digits at *at, of which there is one at least, and moves *at behind
+ * them. */
 static int take_digits(const char **at, uint64_t *ret, struct err *e)
 {
 	char *end;
 
-	if (!isdigit((unsigned char)**at))
-		return err_set(e, ERR_USAGE, "expected a number at '%.60s'", *at);
 	errno = 0;
 	*ret = strtoull(*at, &end, 10);
 	if (errno == ERANGE)
@@ -53,10 +80,12 @@ int units_parse_number(const char *text, uint64_t *ret, struct err *e)
 	const char *at = text;
 	uint64_t value;
 
+	if (!is_digit(*at))
+		return not_of(&whole_number, text, e);
 	if (take_digits(&at, &value, e) < 0)
 		return -1;
 	if (*at)
-		return err_set(e, ERR_USAGE, "'%.60s' is not a whole number", text);
+		return not_of(&whole_number, text, e);
 	*ret = value;
 	return 0;
 }
@@ -68,6 +97,8 @@ int units_parse_bytes(const char *text, uint64_t *ret, struct err *e)
 	uint64_t value;
 	unsigned shift = 0;
 
+	if (!is_digit(*at))
+		return not_of(&size, text, e);
 	if (take_digits(&at, &value, e) < 0)
 		return -1;
 	const char *unit = *at ? strchr(units, tolower((unsigned char)*at)) : NULL;
@@ -78,8 +109,7 @@ int units_parse_bytes(const char *text, uint64_t *ret, struct err *e)
 			at += strlen(at);
 	}
 	if (*at)
-		return err_set(e, ERR_USAGE, "'%.60s' is not a size such as 512m or 2g",
-			       text);
+		return not_of(&size, text, e);
 	if (value > UINT64_MAX >> shift)
 		return err_set(e, ERR_USAGE, "'%.60s' is too large", text);
 	*ret = value << shift;
@@ -92,9 +122,14 @@ int units_parse_memory(const char *text, uint64_t *ret, struct err *e)
 
 	if (units_parse_bytes(text, &bytes, e) < 0)
 		return err_in(e, "--memory");
-	if (bytes < UNITS_MEMORY_MIN || bytes > UNITS_MEMORY_MAX)
-		return err_set(e, ERR_USAGE, "--memory takes 6m or more, not '%.60s'",
-			       text);
+	if (bytes < UNITS_MEMORY_MIN || bytes > UNITS_MEMORY_MAX) {
+		(void)err_set(e, ERR_USAGE, "--memory takes 6m or more, not '%.60s'",
+			      text);
+		return is_digit(text[strlen(text) - 1])
+			       ? err_remedy(e, "a number without a unit is in bytes; "
+					       "512m is 512 MiB")
+			       : -1;
+	}
 	*ret = bytes;
 	return 0;
 }
@@ -137,7 +172,7 @@ static uint64_t take_thousandths(const char **at)
 {
 	uint64_t value = 0, place = 100;
 
-	for (; isdigit((unsigned char)**at); (*at)++, place /= 10)
+	for (; is_digit(**at); (*at)++, place /= 10)
 		value += (uint64_t)(**at - '0') * place;
 	return value;
 }
@@ -147,15 +182,16 @@ int units_parse_cpus(const char *text, uint32_t *ret, struct err *e)
 	const char *at = text;
 	uint64_t whole = 0, part = 0;
 
+	if (*at != '.' && !is_digit(*at))
+		return not_of(&cpus, text, e);
 	if (*at != '.' && take_digits(&at, &whole, e) < 0)
 		return -1;
-	if (*at == '.' && isdigit((unsigned char)at[1])) {
+	if (*at == '.' && is_digit(at[1])) {
 		at++;
 		part = take_thousandths(&at);
 	}
 	if (*at)
-		return err_set(e, ERR_USAGE,
-			       "'%.60s' is not a number of CPUs such as 2 or 1.5", text);
+		return not_of(&cpus, text, e);
 	if (whole > UNITS_CPUS_MAX / 1000 || whole * 1000 + part < UNITS_CPUS_MIN)
 		return err_set(e, ERR_USAGE, "'%.60s' is not between 0.01 and 1000",
 			       text);
@@ -170,6 +206,8 @@ int units_parse_duration(const char *text, uint64_t *ret_ms, struct err *e)
 
 	do {
 		uint64_t whole, part = 0, unit;
+		if (!is_digit(*at))
+			return not_of(&duration, text, e);
 		if (take_digits(&at, &whole, e) < 0)
 			return -1;
 		if (*at == '.') {
@@ -178,9 +216,7 @@ int units_parse_duration(const char *text, uint64_t *ret_ms, struct err *e)
 		}
 		bool has_unit = *at != '\0';
 		if (unit_ms(&at, &unit) < 0 || (!has_unit && total > 0))
-			return err_set(e, ERR_USAGE,
-				       "'%.60s' is not a duration such as 90s or 10m",
-				       text);
+			return not_of(&duration, text, e);
 		if (whole > MAX_DURATION_MS / unit)
 			return err_set(e, ERR_USAGE, "'%.60s' is too long", text);
 		total += whole * unit + part * unit / 1000;
@@ -214,7 +250,7 @@ static int take_limit(const char **at, uint64_t *ret, struct err *e)
 		*ret = RLIM_INFINITY;
 		return 0;
 	}
-	return take_digits(at, ret, e);
+	return is_digit(**at) ? take_digits(at, ret, e) : not_of(&limit, *at, e);
 }
 
 static int parse_ulimit(struct policy *p, const char *word, struct err *e)
@@ -222,9 +258,12 @@ static int parse_ulimit(struct policy *p, const char *word, struct err *e)
 	size_t len = strcspn(word, "=");
 	int resource = find_ulimit(word, len);
 
-	if (resource < 0)
-		return err_set(e, ERR_USAGE, "unknown limit '%.*s'",
-			       (int)(len < 60 ? len : 60), word);
+	if (resource < 0) {
+		(void)err_set(e, ERR_USAGE, "unknown limit '%.*s'",
+			      (int)(len < 60 ? len : 60), word);
+		return err_remedy(e, "limits are nofile, nproc, fsize, cpu, as, core, stack "
+				     "and others of setrlimit(2)");
+	}
 	if (!word[len])
 		return err_set(e, ERR_USAGE, "expected NAME=SOFT[:HARD]");
 	if (p->ulimit_count == POLICY_MAX_ULIMITS)

@@ -31,7 +31,7 @@ cases() {
 --policy agnet true | --policy: there is no policy 'agnet'; is it agent\?
 -v w:relative true | -v: unknown mode 'relative'; use ro, rw or cow
 --memory 0 true | --memory takes 6m or more, not '0'
---cpus=x true | --cpus: expected a number at 'x'
+--cpus=x true | --cpus: 'x' is not a number of CPUs such as 2 or 1.5
 -x true | unknown flag -x
 -ix true | unknown flag -x
 --read-only=yes true | --read-only takes no value
@@ -85,8 +85,8 @@ cases() {
 --tmpfs x true | --tmpfs: target: 'x' is not an absolute path
 --tmpfs '' true | --tmpfs: target
 --tmpfs /x:1m true | --tmpfs: expected TARGET
---tmpfs /x:size= true | --tmpfs: expected a number
---tmpfs /x:size=x true | --tmpfs: expected a number
+--tmpfs /x:size= true | --tmpfs: '' is not a size
+--tmpfs /x:size=x true | --tmpfs: 'x' is not a size
 --tmpfs /x:size=1q true | --tmpfs: '1q' is not a size
 --tmpfs /x:size=0 true | --tmpfs: a size of 0
 --tmpfs /x:size=99999999999t true | --tmpfs: '99999999999t' is too large
@@ -109,8 +109,8 @@ cases() {
 --cap-add SYS_ADMIN true | --cap-add SYS_ADMIN is refused
 --seccomp /nonexistent true | .*open seccomp profile /nonexistent: No such file
 --ulimit x=1 true | unknown limit 'x' \(from --ulimit x=1\)
---ulimit nofile=x true | expected a number at 'x'
---timeout x true | --timeout: expected a number
+--ulimit nofile=x true | 'x' is not a number or unlimited
+--timeout x true | --timeout: 'x' is not a duration
 --timeout 0 true | --timeout: a duration of 0
 --stdio pipe true | --stdio takes inherit
 --stdio inherit -t true | -t makes a terminal

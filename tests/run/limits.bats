@@ -45,8 +45,8 @@ timed_out() {
 @test "--ulimit takes no other name, no number, no soft above hard, nothing above the host's" {
 	refuses "unknown limit 'nope'" --ulimit nope=1 true
 	refuses 'expected NAME=SOFT' --ulimit nofile true
-	refuses 'expected a number' --ulimit nofile= true
-	refuses 'expected a number' --ulimit nofile=x true
+	refuses "'' is not a number or unlimited" --ulimit nofile= true
+	refuses "'x' is not a number or unlimited" --ulimit nofile=x true
 	refuses "'x' is left over" --ulimit nofile=1x true
 	refuses 'the soft limit is above' --ulimit nofile=5:4 true
 	refuses "'99999999999999999999' is too large" --ulimit nofile=99999999999999999999 true

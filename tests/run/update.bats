@@ -51,12 +51,12 @@ has_event() {
 	refuses 'unknown flag --ttl' 'hutch update' --ttl 1 nobody
 	while IFS='|' read -r flag value says; do
 		hutch update "--$flag" "$value" nobody
-		[[ $status == 125 && $stderr == "hutch: $says" ]]
+		[[ $status == 125 && ${stderr_lines[0]} == "hutch: $says"* ]]
 	done <<-'END'
 		memory|5m|--memory takes 6m or more, not '5m'
 		memory|0|--memory takes 6m or more, not '0'
 		memory|9223372036854775808|--memory takes 6m or more, not '9223372036854775808'
-		memory|-1|--memory: expected a number at '-1'
+		memory|-1|--memory: '-1' is not a size
 		cpus|0|--cpus: '0' is not between 0.01 and 1000
 		cpus|1001|--cpus: '1001' is not between 0.01 and 1000
 		pids-limit|0|--pids-limit takes 1 or more, not '0'

@@ -249,7 +249,7 @@ static const struct {
 	{ { "--zebra" }, ERR_USAGE, "unknown flag --zebra" },
 	{ { "--=x" }, ERR_USAGE, "unknown flag --" },
 	{ { "--" LONG_FLAG }, ERR_USAGE, "unknown flag --0123456789" },
-	{ { "--memory", "much" }, ERR_USAGE, "--memory: expected a number" },
+	{ { "--memory", "much" }, ERR_USAGE, "--memory: 'much' is not a size" },
 	{ { "--memory", "5m" }, ERR_USAGE, "6m or more" },
 	{ { "--memory", "8388608t" }, ERR_USAGE, "6m or more" },
 	{ { "--memory", "-1" }, ERR_USAGE, "--memory: " },

@@ -123,7 +123,7 @@ static const struct {
 	{ volume_parse_tmpfs, "/t:size=2m", VOLUME_TMPFS, NULL, "/t", true, 2u << 20,
 	  "--tmpfs /t:size=2m", NULL, false },
 	{ volume_parse_tmpfs, "/t:size=0", .says = "no bound" },
-	{ volume_parse_tmpfs, "/t:size=", .says = "expected a number" },
+	{ volume_parse_tmpfs, "/t:size=", .says = "'' is not a size" },
 	{ volume_parse_tmpfs, "/t:mode=1", .says = "size=BYTES" },
 	{ volume_parse_tmpfs, "/t:size=1,mode=0777", .says = "no other options" },
 	{ volume_parse_tmpfs, "/t:size=1x", .says = "not a size" },
