@@ -46,7 +46,8 @@ struct mode {
 static int unknown_mode(const char *mode, struct err *e)
 {
 	(void)err_set(e, ERR_USAGE, "unknown mode '%.60s'; use ro, rw or cow", mode);
-	return err_remedy(e, "a path inside begins with /, as in SRC:/%.60s", mode);
+	return err_remedy(e, "ro: read-only; rw: writable; cow: writable, changes are kept "
+			     "apart");
 }
 
 /* Removes a final ":ro", ":rw" or ":cow" from `word`.  Text after the last ':' that
@@ -78,27 +79,62 @@ static int finish(struct err *e, const char *flag, const char *word)
 	return err_from(e, from);
 }
 
+/* Explains what "-v SOURCE" lacks. */
+static int no_target(const char *source, struct err *e)
+{
+	(void)err_set(e, ERR_USAGE, "expected SOURCE:TARGET[:ro|:rw|:cow]");
+	if (!*source)
+		return err_remedy(e, "the folder on this host comes first: "
+				     "-v DIR:/workspace");
+	if (*source != '/')
+		return err_remedy(e, "to show it at /workspace: -v %.200s:/workspace",
+				  source);
+	return err_remedy(e, "to show it read-only at its own path: -v %.120s:%.120s:ro",
+			  source, source);
+}
+
+/* Refuses "SOURCE:work", whose last part is neither a mode nor, since it does not begin
+ * with '/', a target. */
+static int check_last(const char *word, struct err *e)
+{
+	static const char *const modes[] = { "ro", "rw", "cow" };
+	const size_t len = strcspn(word, ":");
+	const char *last = word + len + 1;
+
+	if (!len || !word[len] || !*last || strpbrk(last, ":/"))
+		return 0;
+	for (size_t i = 0; i < ARRAY_LEN(modes); i++)
+		if (!strcmp(last, modes[i]))
+			return 0;
+	(void)err_set(e, ERR_USAGE,
+		      "'%.60s' is neither a path inside, which begins with /, nor a "
+		      "mode: ro, rw or cow",
+		      last);
+	return err_remedy(e, "-v SOURCE:TARGET[:ro|rw|cow], as in -v %.*s:/%.60s",
+			  (int)(len < 120 ? len : 120), word, last);
+}
+
 static int parse_bind(struct policy *p, const char *word, struct err *e)
 {
 	AUTO_FREE char *source = text_copy(word);
 	AUTO_FREE char *target = NULL;
 	struct mode mode;
 
-	if (take_mode(source, &mode, e) < 0)
+	if (check_last(word, e) < 0 || take_mode(source, &mode, e) < 0)
 		return -1;
 	char *colon = strrchr(source, ':');
 	if (!colon || colon == source || !colon[1]) {
-		(void)err_set(e, ERR_USAGE, "expected SOURCE:TARGET[:ro|:rw|:cow]");
 		source[strcspn(source, ":")] = '\0';
-		return *source ? err_remedy(e,
-					    "to show it read-only at its own path: "
-					    "-v %.120s:%.120s:ro",
-					    source, source)
-			       : -1;
+		return no_target(source, e);
 	}
 	*colon = '\0';
-	if (volume_normalize(colon + 1, &target, e) < 0)
+	if (volume_normalize(colon + 1, &target, e) < 0) {
+		if (colon[1] != '/')
+			(void)err_remedy(
+				e, "a path inside begins with /: -v %.120s:/%.60s",
+				source, colon + 1);
 		return err_in(e, "target");
+	}
 
 	AUTO_FREE char *from = text_format("-v %s", word);
 	struct volume *v = policy_add_volume(p, VOLUME_BIND, from);

@@ -317,11 +317,13 @@ int volumes_source_missing(const struct volume *v, struct err *e)
 {
 	if (errno == ESTALE)
 		return replaced(v->source, v, e);
-	if (errno == ENOENT)
+	if (errno == ENOENT) {
 		(void)err_set(e, ERR_NOT_FOUND, "mount %.200s: no such folder on the host",
 			      v->source);
-	else
+		(void)err_remedy(e, "make it first: mkdir -p %.200s", v->source);
+	} else {
 		(void)err_sys(e, "mount %.200s", v->source);
+	}
 	return err_from(e, v->from);
 }
 

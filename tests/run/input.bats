@@ -29,7 +29,7 @@ cases() {
 --privileged true | hutch has no --privileged
 --mount type=bind true | hutch has no --mount
 --policy agnet true | --policy: there is no policy 'agnet'; is it agent\?
--v w:relative true | -v: unknown mode 'relative'; use ro, rw or cow
+-v w:relative true | -v: 'relative' is neither a path inside, which begins with /, nor a mode
 --memory 0 true | --memory takes 6m or more, not '0'
 --cpus=x true | --cpus: 'x' is not a number of CPUs such as 2 or 1.5
 -x true | unknown flag -x
@@ -50,7 +50,7 @@ cases() {
 -v /etc true | -v: expected SOURCE:TARGET
 -v /etc: true | -v: expected SOURCE:TARGET
 -v :/x true | -v: expected SOURCE:TARGET
--v /etc:x true | -v: unknown mode 'x'; use ro, rw or cow .*from -v /etc:x
+-v /etc:x true | -v: 'x' is neither a path inside, .*from -v /etc:x
 -v /etc:/x:rx true | -v: unknown mode 'rx'
 -v /etc/passwd:/x:cow true | /etc/passwd is not a folder
 -v /etc:/x/../y true | -v: target: '/x/../y' contains '..'

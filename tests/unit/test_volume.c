@@ -98,7 +98,7 @@ static const struct {
 	{ volume_parse_bind, "/a:/b:", .says = "unknown mode ''" },
 	{ volume_parse_bind, "/a", .says = "SOURCE:TARGET" },
 	{ volume_parse_bind, "", .says = "SOURCE:TARGET" },
-	{ volume_parse_bind, "a:b", .says = "unknown mode 'b'" },
+	{ volume_parse_bind, "a:b", .says = "'b' is neither a path inside, which" },
 	{ volume_parse_bind, "/a:b/c", .says = "not an absolute path" },
 	{ volume_parse_bind, ":/b", .says = "SOURCE:TARGET" },
 	{ volume_parse_bind, "/a:ro", .says = "SOURCE:TARGET" },
