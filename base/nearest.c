@@ -1,14 +1,21 @@
 #include "base/nearest.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/err.h"
 
 static size_t least(size_t a, size_t b)
 {
 	return a < b ? a : b;
+}
+
+static bool is_same(char a, char b)
+{
+	return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
 /* Returns the distance of the two words: each row of the table has the distances of a
@@ -28,9 +35,9 @@ static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 				continue;
 			}
 			row[k] = least(least(above[k], row[k - 1]) + 1,
-				       above[k - 1] + (a[i - 1] != b[k - 1]));
-			if (i > 1 && k > 1 && a[i - 1] == b[k - 2] &&
-			    a[i - 2] == b[k - 1])
+				       above[k - 1] + !is_same(a[i - 1], b[k - 1]));
+			if (i > 1 && k > 1 && is_same(a[i - 1], b[k - 2]) &&
+			    is_same(a[i - 2], b[k - 1]))
 				row[k] = least(row[k], above_that[k - 2] + 1);
 		}
 	}
@@ -45,7 +52,7 @@ void nearest_init(struct nearest *n, const char *word, size_t len)
 /* Returns whether the name begins as the word does, as --mem and --memory. */
 static bool is_shortened(const struct nearest *n, const char *name)
 {
-	return n->len > 2 && !strncmp(n->word, name, n->len < 4 ? n->len : 4);
+	return n->len > 2 && !strncasecmp(n->word, name, n->len < 4 ? n->len : 4);
 }
 
 void nearest_try(struct nearest *n, const char *name)

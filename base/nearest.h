@@ -6,8 +6,8 @@
  *	nearest_name(&n) is "agent" for "agnet", and NULL if no name is near
  *
  * The distance of two words is the number of letters that are missing, too many, or
- * replaced by another, and of neighbors that have changed places.  A third of the word's
- * letters may differ.  If no name is as near, one that begins with the word's first four
+ * replaced by another, and of neighbors that have changed places; capitals count as small
+ * letters.  A third of the word's letters may differ.  If no name is as near, one that begins with the word's first four
  * letters counts, as --memory for --mem. */
 #pragma once
 #include <stddef.h>
