@@ -369,7 +369,8 @@ int discard_main(char **argv)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
 	if (has_all == (argv[0] != NULL)) {
 		(void)err_set(&e, ERR_USAGE,
-			      has_all ? "--all takes no name" : "a name is missing");
+			      has_all ? "--all takes no name" :
+					"hutch discard: NAME is missing");
 		(void)err_remedy(
 			&e, "hutch discard NAME... or hutch discard --all; hutch changes "
 			    "lists the names");

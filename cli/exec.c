@@ -541,25 +541,29 @@ static int enter(const char *name, struct policy *policy, enum door door)
 				     : visit(name, policy, door == DOOR_POOL);
 }
 
-static int incomplete(const struct list *words, bool is_pool, struct err *e)
+/* Fills in the error about a name or command that is missing.  A word behind "--" is a
+ * command. */
+static int incomplete(const struct run_options *o, bool is_pool, struct err *e)
 {
-	if (!words->count)
-		(void)err_set(e, ERR_USAGE, "no %s was named",
-			      is_pool ? "pool" : "sandbox");
-	else
-		(void)err_set(e, ERR_USAGE, "no command to run in %s '%.70s'",
-			      is_pool ? "a sandbox of pool" : "sandbox", words->items[0]);
+	const bool has_name = o->policy->argv.count && !o->has_dashes;
+	const char *operand = has_name ? "CMD" : is_pool ? "POOL" : "NAME";
+
+	(void)options_missing(is_pool ? "pool exec" : "exec", operand, e);
 	return err_remedy(e, is_pool ? "hutch pool exec [OPTIONS] POOL [--] CMD [ARG...]"
 				     : "hutch exec [OPTIONS] NAME [--] CMD [ARG...]");
 }
 
 /* Splits NAME [--] CMD [ARG...] into the name, allocated, and the command. */
-static int split(struct list *words, bool is_pool, char **ret_name, struct err *e)
+static int split(const struct run_options *o, bool is_pool, char **ret_name,
+		 struct err *e)
 {
+	struct list *words = &o->policy->argv;
 	size_t skip = words->count > 1 && !strcmp(words->items[1], "--") ? 2 : 1;
 
 	if (words->count <= skip)
-		return incomplete(words, is_pool, e);
+		return incomplete(o, is_pool, e);
+	if (!words->items[skip][0])
+		return err_set(e, ERR_USAGE, "the command is an empty word");
 	*ret_name = words->items[0];
 	if (skip == 2)
 		free(words->items[1]);
@@ -582,7 +586,7 @@ static int exec_words(char **argv, struct run_options *o, struct err *e)
 	if (o->detaches && o->policy->is_interactive)
 		return err_set(e, ERR_USAGE, "-d and -i exclude each other: a detached "
 					     "command has no stdin of the caller's");
-	if (split(&o->policy->argv, false, &name, e) < 0)
+	if (split(o, false, &name, e) < 0)
 		return -1;
 	return enter(name, o->policy, o->detaches ? DOOR_DETACHED : DOOR_NAME);
 }
@@ -602,7 +606,7 @@ static int pool_words(char **argv, struct run_options *o, struct err *e)
 		return err_set(e, ERR_USAGE,
 			       "-d makes no sense for hutch pool exec, whose sandbox "
 			       "ends with it");
-	if (split(&o->policy->argv, true, &pool, e) < 0)
+	if (split(o, true, &pool, e) < 0)
 		return -1;
 	return enter(pool, o->policy, DOOR_POOL);
 }
@@ -623,9 +627,13 @@ static int shell_words(char **argv, struct run_options *o, struct err *e)
 		return 0;
 	}
 	if (policy->argv.count != (name ? 0 : 1)) {
-		(void)err_set(e, ERR_USAGE,
-			      "hutch shell takes one name of a sandbox and no command");
-		return err_remedy(e, "hutch exec runs a command");
+		if (!name && !policy->argv.count)
+			(void)options_missing("shell", "NAME", e);
+		else
+			(void)err_set(e, ERR_USAGE,
+				      "hutch shell runs no command, but got '%.60s'",
+				      policy->argv.items[name ? 0 : 1]);
+		return err_remedy(e, "hutch shell NAME; a command: hutch exec NAME CMD");
 	}
 	AUTO_FREE char *copy = text_copy(name ? name : policy->argv.items[0]);
 	list_done(&policy->argv);

@@ -205,6 +205,7 @@ int ps_main(char **argv)
 	const struct usage usage = {
 		.synopsis = "hutch ps [OPTIONS]",
 		.about = "Lists the sandboxes that have a name.",
+		.hint = "hutch inspect NAME tells about one",
 		.flags = flags,
 		.count = ARRAY_LEN(flags),
 	};

@@ -216,13 +216,16 @@ static int ask_call(struct question *q, struct answer *ret, struct err *e)
 
 static const struct {
 	const char *name;
-	size_t min, max; /* how many words must and may follow the question's first
-			  * word */
+	const char *operand; /* the first word behind it, which there must be */
+	size_t max;	     /* how many words may follow the question's first word */
 	int (*ask)(struct question *, struct answer *, struct err *);
 } questions[] = {
-	{ "read", 1, 1, ask_file },    { "write", 1, 1, ask_file },
-	{ "exec", 1, 1, ask_file },    { "connect", 1, 1, ask_file },
-	{ "syscall", 1, 7, ask_call }, { "act", 1, 1, ask_rules },
+	{ "read", "PATH", 1, ask_file },
+	{ "write", "PATH", 1, ask_file },
+	{ "exec", "PATH", 1, ask_file },
+	{ "connect", "HOST:PORT|unix:PATH|unix:@NAME", 1, ask_file },
+	{ "syscall", "NAME", 7, ask_call },
+	{ "act", "COMMAND", 1, ask_rules },
 };
 
 static int ask(struct question *q, struct answer *ret, struct err *e)
@@ -232,19 +235,20 @@ static int ask(struct question *q, struct answer *ret, struct err *e)
 	for (size_t i = 0; name && i < ARRAY_LEN(questions); i++) {
 		if (strcmp(questions[i].name, name))
 			continue;
-		if (q->words.count - 1 >= questions[i].min &&
-		    q->words.count - 1 <= questions[i].max)
+		if (q->words.count > 1 && q->words.count - 1 <= questions[i].max)
 			return questions[i].ask(q, ret, e);
-		(void)err_set(e, ERR_USAGE, "why %s takes %zu word%s, and there are %zu",
-			      name, questions[i].max,
-			      questions[i].max == 1 ? "" : "s at most",
-			      q->words.count - 1);
-		return -1;
+		if (q->words.count > 1)
+			(void)err_set(e, ERR_USAGE, "too many words: '%.60s'",
+				      q->words.items[questions[i].max + 1]);
+		else
+			(void)err_set(e, ERR_USAGE, "hutch why %s: %s is missing", name,
+				      questions[i].operand);
+		return err_remedy(e, "hutch why %s %s", name, questions[i].operand);
 	}
 	if (name)
 		(void)err_set(e, ERR_USAGE, "'%.60s' is no question of hutch why", name);
 	else
-		(void)err_set(e, ERR_USAGE, "hutch why takes a question");
+		(void)options_missing("why", "a question", e);
 	return err_remedy(e, "hutch why read|write|exec|connect|syscall|act WHAT");
 }
 

@@ -56,7 +56,12 @@ static int take_names(struct create_options *o, struct err *e)
 	struct list *words = &o->policy.argv;
 
 	if (words->count != 2) {
-		(void)err_set(e, ERR_USAGE, "hutch fork takes two names");
+		if (words->count > 2)
+			(void)err_set(e, ERR_USAGE, "too many words: '%.60s'",
+				      words->items[2]);
+		else
+			(void)options_missing(
+				"fork", words->count ? "NAME" : "SANDBOX|SNAPSHOT", e);
 		return err_remedy(e, "hutch fork [OPTIONS] SANDBOX|SNAPSHOT NAME");
 	}
 	o->from = text_copy(words->items[0]);

@@ -7,6 +7,7 @@
 #include "base/list.h"
 #include "base/nearest.h"
 #include "base/own.h"
+#include "cli/common/options.h"
 #include "cli/common/report.h"
 
 /* the width of the column before a flag's help, as in `hutch run --help` */
@@ -159,19 +160,59 @@ static bool is_help(const char *word)
 	return !strcmp(word, "--help") || !strcmp(word, "-h");
 }
 
+/* Returns the length of the verb in a synopsis: in "hutch port ls [--json] NAME", that of
+ * "port ls", which begins behind "hutch ". */
+static size_t verb_len(const char *verb)
+{
+	size_t len = strspn(verb, "abcdefghijklmnopqrstuvwxyz- ");
+
+	while (len && verb[len - 1] == ' ')
+		len--;
+	return len;
+}
+
+#define VERB_AT (sizeof("hutch ") - 1)
+
+/* Returns the verb, allocated. */
+static char *verb_of(const struct usage *u)
+{
+	const char *verb = u->synopsis + VERB_AT;
+
+	return text_format("%.*s", (int)verb_len(verb), verb);
+}
+
+/* Returns the name of the operand number `n`, from 0, in a synopsis, allocated: "DST" of
+ * "hutch cp [OPTIONS] SRC... DST".  Words in brackets are flags, and may have a blank in
+ * them; "[IP:]HOST" is an operand. */
+static char *operand_name(const struct usage *u, size_t n)
+{
+	const char *at = u->synopsis + VERB_AT;
+
+	at += verb_len(at);
+	for (at += strspn(at, " "); *at; at += strspn(at, " ")) {
+		size_t len = *at == '[' ? strcspn(at, "]") + 1 : 0;
+		const bool is_flag = len && (!at[len] || strchr(" .", at[len]));
+		if (!is_flag && n-- == 0)
+			break;
+		at += len + strcspn(at + len, " ");
+	}
+	return text_format("%.*s", (int)strcspn(at, " ."), at);
+}
+
 static int check_count(const struct usage *u, char **operands, size_t count,
 		       struct err *e)
 {
 	if (count >= u->operands_min && count <= u->operands_max)
 		return 0;
-	bool is_short = count < u->operands_min;
-	if (is_short)
-		(void)err_set(e, ERR_USAGE, "a name is missing");
-	else
+	AUTO_FREE char *verb = verb_of(u);
+	AUTO_FREE char *operand = operand_name(u, count);
+	if (count > u->operands_max)
 		(void)err_set(e, ERR_USAGE, "too many words: '%.60s'",
 			      operands[u->operands_max]);
-	const char *hint = is_short ? u->hint : NULL;
-	return err_remedy(e, "%s%s%s", u->synopsis, hint ? "; " : "", hint ? hint : "");
+	else
+		(void)options_missing(verb, operand, e);
+	return err_remedy(e, "%s%s%s", u->synopsis, u->hint ? "; " : "",
+			  u->hint ? u->hint : "");
 }
 
 enum flags_result flags_read(char **argv, const struct usage *u, struct err *e)

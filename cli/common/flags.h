@@ -21,11 +21,14 @@ struct flag {
 };
 
 struct usage {
-	const char *synopsis, *about;
+	const char *synopsis; /* "hutch VERB [OPTIONS] NAME": errors take the verb and the
+			       * names of missing operands from it */
+	const char *about;
 	const struct flag *flags;
 	size_t count;
 	size_t operands_min, operands_max; /* how many operands there must and may be */
-	const char *hint; /* where names for a missing operand are found; may be NULL */
+	const char *hint; /* where names for an operand are found, or another verb that
+			   * takes them; may be NULL */
 };
 
 enum flags_result { FLAGS_FAILED = -1, FLAGS_HELP, FLAGS_READ };

@@ -142,6 +142,11 @@ void options_print_help(enum verb verb)
 	}
 }
 
+int options_missing(const char *verb, const char *operand, struct err *e)
+{
+	return err_set(e, ERR_USAGE, "hutch %s: %s is missing", verb, operand);
+}
+
 /* Sets the error "this flag belongs to another verb". */
 static int wrong_verb(enum verb verb, const struct option *o, struct err *e)
 {
@@ -308,6 +313,7 @@ static int parse_flags(struct run_options *ret, char ***at, struct err *e)
 	for (; **at && (**at)[0] == '-' && (**at)[1]; ++*at) {
 		if (!strcmp(**at, "--")) {
 			++*at;
+			ret->has_dashes = true;
 			break;
 		}
 		if (((**at)[1] == '-' ? parse_long(ret, at, e)

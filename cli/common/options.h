@@ -31,6 +31,7 @@ struct run_options {
 	uint64_t ttl_ms, idle_ms, sample_ms; /* flags of hutch create, in ms; 0: not
 					      * given */
 	bool detaches; /* --detach */
+	bool has_dashes; /* "--" stood behind the flags */
 	int lease_fd; /* of hutch create: the socket whose end ends the sandbox (--lease);
 		       * 0: not given */
 	int json_fd; /* the descriptor for the result object; -1: no object is written;
@@ -54,6 +55,10 @@ int options_parse(char **argv, struct run_options *ret, struct err *e);
 /* Applies settings as if they were flags.  A setting that `ret->verb` has no
  * flag for is skipped. */
 int options_apply(struct run_options *ret, const struct policy_file *s, struct err *e);
+
+/* Fills in the error that the verb was not given its operand, such as "NAME".  Returns
+ * -1. */
+int options_missing(const char *verb, const char *operand, struct err *e);
 
 /* Prints every flag with its argument and a line of help. */
 void options_print_help(enum verb verb);

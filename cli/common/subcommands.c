@@ -8,6 +8,7 @@
 #include "base/list.h"
 #include "base/nearest.h"
 #include "base/own.h"
+#include "cli/common/options.h"
 #include "cli/common/report.h"
 #include "sandbox/launch/result.h"
 
@@ -48,7 +49,7 @@ static int unknown(const struct subcommands *p, const char *name)
 		(void)err_set(&e, ERR_USAGE, "'%.60s' is no verb of hutch %s", name,
 			      p->verb);
 	else
-		(void)err_set(&e, ERR_USAGE, "hutch %s takes a verb", p->verb);
+		(void)options_missing(p->verb, "a verb", &e);
 	(void)nearest_suggest(&n, "", &e);
 	(void)err_remedy(&e, "hutch %s %s", p->verb, names);
 	report_error(&e);

@@ -191,7 +191,7 @@ static int parse(char **at, struct order *o, struct err *e)
 	if (o->lease >= 0 && o->lease == o->json_fd)
 		return usage(e, "--lease and --json need a descriptor each", "");
 	return o->name ? pools_check_name(o->name, e)
-		       : usage(e, "the pool needs a name", "");
+		       : usage(e, "hutch pool create: NAME is missing", "");
 }
 
 /* --- the keeper ---------------------------------------------------------------- */

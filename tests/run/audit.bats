@@ -497,7 +497,7 @@ nearly_full() {
 	diff <("$HUTCH" audit show --json) "$log"
 	hutch audit
 	[[ $status == 125 ]]
-	one_sentence 'hutch audit takes a verb'
+	one_sentence 'hutch audit: a verb is missing'
 	hutch audit none
 	[[ $status == 125 ]]
 	one_sentence "'none' is no verb of hutch audit"

@@ -540,11 +540,11 @@ repository() {
 	[[ $output == '[{"name":"box",'*'"state":"live","started":"'*'Z","changes":null,"bytes":null,"folders":[{"source":"'"$T/project"'","target":"/p"},{"source":"'"$T/spare"'","target":"/s"}]},{"name":"'"$name"'",'*'"state":"ended",'*'"changes":2,"bytes":3000,"folders":[{"source":"'"$T/project"'","target":"/workspace"}]}]' ]]
 	catch "$HUTCH" diff
 	[[ $status == 125 ]]
-	one_sentence 'a name is missing'
+	one_sentence 'hutch diff: NAME is missing'
 	[[ $stderr == *'hutch changes lists the names'* ]]
 	catch "$HUTCH" discard
 	[[ $status == 125 ]]
-	one_sentence 'a name is missing'
+	one_sentence 'hutch discard: NAME is missing'
 	catch "$HUTCH" discard --all "$name"
 	[[ $status == 125 ]]
 	hutch discard --all

@@ -285,7 +285,8 @@ nothing_staged() {
 	cp_fails 'neither path is in a sandbox' box:/a f g
 	cp_fails "no path behind 'box:'" f box:
 	cp_fails '--max-size' --max-size 1x box:/a b
-	cp_fails 'a name is missing' f
+	cp_fails 'hutch cp: DST is missing' f
+	cp_fails 'hutch cp: SRC is missing'
 	[[ ! -e g ]]
 	catch script -qec "$HUTCH cp box:/a -" /dev/null </dev/null
 	[[ $output == *"a tar is nothing for a terminal"* ]]

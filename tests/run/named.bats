@@ -573,11 +573,11 @@ fails_with_any() {
 }
 
 @test "missing and wrong words are one clear sentence" {
-	fails_with 125 "no sandbox was named" exec
-	fails_with 125 "no command to run in sandbox 'box'" exec box --
+	fails_with 125 "hutch exec: NAME is missing" exec
+	fails_with 125 "hutch exec: CMD is missing" exec box --
 	fails_with 125 "--image is no flag of hutch exec" exec --image host box true
 	fails_with 125 "unknown flag --frob" ps --frob
-	fails_with 125 "a name is missing" stop
+	fails_with 125 "hutch stop: NAME is missing" stop
 	fails_with 125 "too many words" ps box
 	fails_with 125 "--time: .*" stop -t soon box
 	fails_with 125 "--tail: .*" logs --tail x box

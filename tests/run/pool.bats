@@ -334,7 +334,7 @@ has_ended() { # PID, of which nothing is left but its number
 }
 
 @test "an impossible pool is an error" {
-	words_are_refused 'the pool needs a name'
+	words_are_refused 'hutch pool create: NAME is missing'
 	words_are_refused 'the name of the pool comes before .--image.' --image host p
 	words_are_refused '--size takes 1 to 512, not .0.' p --size 0
 	words_are_refused '--size takes 1 to 512, not .513.' p --size=513
@@ -395,10 +395,10 @@ hint_is() { # TEXT
 
 @test "errors of the other verbs name the pool, and their help its page" {
 	hutch pool exec
-	one_sentence 'no pool was named'
+	one_sentence 'hutch pool exec: POOL is missing'
 	hint_is 'hutch pool exec [OPTIONS] POOL [--] CMD [ARG...]'
 	hutch pool exec p
-	one_sentence "no command to run in a sandbox of pool 'p'"
+	one_sentence 'hutch pool exec: CMD is missing'
 	hutch pool take 'a b'
 	one_sentence "'a b' is no name of a pool: 1 to 54 of"
 	hutch pool take p q

@@ -391,7 +391,7 @@ while not os.path.exists("/proc/self/fd/%d/went" % folder) or look() == then:
 	hutch fork --image bb:1 shut two
 	[[ $status == 125 && $stderr == *"--image is no flag of hutch fork"* ]]
 	hutch fork shut
-	[[ $status == 125 && $stderr == *"takes two names"* ]]
+	[[ $status == 125 && $stderr == *"hutch fork: NAME is missing"* ]]
 	# The failed requests have made no image.
 	[[ $("$HUTCH" image ls -q | wc -l) == 1 ]]
 	hutch ps -q

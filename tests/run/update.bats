@@ -47,7 +47,7 @@ has_event() {
 	refuses 'needs a limit' '--pids-limit' nobody
 	refuses '--disk is the size of folders' 'another sandbox' --disk 8m nobody
 	refuses '--ulimit is given to processes as they start' 'another sandbox' --ulimit nofile=10 nobody
-	refuses 'a name is missing' 'hutch update' --memory 64m
+	refuses 'hutch update: NAME is missing' 'hutch update' --memory 64m
 	refuses 'unknown flag --ttl' 'hutch update' --ttl 1 nobody
 	while IFS='|' read -r flag value says; do
 		hutch update "--$flag" "$value" nobody

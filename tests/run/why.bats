@@ -254,13 +254,13 @@ ask_all() {
 @test "an invalid question, or one without an answer, is one sentence" {
 	hutch why
 	[[ $status == 125 ]]
-	one_sentence "hutch why takes a question"
+	one_sentence "hutch why: a question is missing"
 	hutch why eat x
 	[[ $status == 125 ]]
 	one_sentence "'eat' is no question of hutch why"
 	hutch why read
 	[[ $status == 125 ]]
-	one_sentence "why read takes 1 word, and there are 0"
+	one_sentence "hutch why read: PATH is missing"
 	hutch why connect somewhere
 	[[ $status == 125 ]]
 	one_sentence "connect 'somewhere': it takes HOST:PORT"

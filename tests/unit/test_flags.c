@@ -33,7 +33,7 @@ static const struct {
 	{ { "--", "-a" }, { "-a" }, false, false, NULL, NULL },
 	{ { "-", "x" }, { "-", "x" }, false, false, NULL, NULL },
 	{ { "x", "--", "--" }, { "x", "--" }, false, false, NULL, NULL },
-	{ { NULL }, { NULL }, false, false, NULL, "a name is missing" },
+	{ { NULL }, { NULL }, false, false, NULL, "hutch do it: NAME is missing" },
 	{ { "x", "y", "z" }, { NULL }, false, false, NULL, "too many words: 'z'" },
 	{ { "x", "-t" }, { NULL }, false, false, NULL, "--time needs a value: SECONDS" },
 	{ { "x", "--time" }, { NULL }, false, false, NULL, "--time needs a value" },
@@ -54,7 +54,7 @@ static void test_words_become_flags_and_operands(void **state)
 			{ 'b', "both", NULL, "", &b, NULL },
 			{ 't', "time", "SECONDS", "", NULL, &value },
 		};
-		const struct usage usage = { .synopsis = "synopsis",
+		const struct usage usage = { .synopsis = "hutch do it [-t N]... NAME [OTHER]",
 					     .about = "about",
 					     .flags = flags,
 					     .count = ARRAY_LEN(flags),
