@@ -152,7 +152,8 @@ FILES_sandbox/explain := checks probes probes_cgroup probes_user why why_exec wh
 USES_sandbox/explain := base policy store sandbox/kernel sandbox/cgroup sandbox/plan \
     sandbox/root
 
-FILES_cli/common := client foreach_sandbox flags fd_flag option_table options subcommands json_view report table
+FILES_cli/common := client foreach_sandbox flags fd_flag foreign_flags option_table\
+    options subcommands json_view report table
 USES_cli/common := base policy/json policy store sandbox/kernel sandbox/state sandbox/launch
 
 FILES_rootfs-tools/changes := apply apply_check apply_kept apply_make apply_protect apply_record \

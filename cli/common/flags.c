@@ -7,6 +7,7 @@
 #include "base/list.h"
 #include "base/nearest.h"
 #include "base/own.h"
+#include "cli/common/foreign_flags.h"
 #include "cli/common/options.h"
 #include "cli/common/report.h"
 
@@ -63,16 +64,59 @@ static void print_help(const struct usage *u)
 	(void)printf("\nMore: man %s\n", page_of(u->synopsis));
 }
 
-static int unknown(const struct usage *u, const char *word, struct err *e)
+/* Returns the length of the verb in a synopsis: in "hutch port ls [--json] NAME", that of
+ * "port ls", which begins behind "hutch ". */
+static size_t verb_len(const char *verb)
 {
-	struct nearest n;
-	const bool is_long = !strncmp(word, "--", 2);
+	size_t len = strspn(verb, "abcdefghijklmnopqrstuvwxyz- ");
 
-	nearest_init(&n, word + 2, is_long ? strcspn(word + 2, "=") : 0);
+	while (len && verb[len - 1] == ' ')
+		len--;
+	return len;
+}
+
+#define VERB_AT (sizeof("hutch ") - 1)
+
+/* Returns the verb, allocated. */
+static char *verb_of(const struct usage *u)
+{
+	const char *verb = u->synopsis + VERB_AT;
+
+	return text_format("%.*s", (int)verb_len(verb), verb);
+}
+
+static int unknown_name(const struct usage *u, const char *name, struct err *e)
+{
+	AUTO_FREE char *verb = verb_of(u);
+	const size_t len = strcspn(name, "=");
+	struct nearest n;
+
+	if (foreign_flags_explain(verb, name, len, e))
+		return -1;
+	nearest_init(&n, name, len);
 	for (size_t i = 0; i < u->count; i++)
 		nearest_try(&n, u->flags[i].name);
-	(void)err_set(e, ERR_USAGE, "unknown flag %.60s", word);
+	(void)err_set(e, ERR_USAGE, "unknown flag --%.60s", name);
 	(void)nearest_suggest(&n, "--", e);
+	return err_remedy(e, "%s", u->synopsis);
+}
+
+int flags_unknown_letter(const char *word, const char *letter, struct err *e)
+{
+	/* A byte of a letter that has several would be no text. */
+	if (word[2] && (unsigned char)*letter < 0x80)
+		return err_set(e, ERR_USAGE, "unknown flag -%c in %.60s", *letter, word);
+	return err_set(e, ERR_USAGE, "unknown flag %.60s", word);
+}
+
+static int unknown_letter(const struct usage *u, const char *word, const char *letter,
+			  struct err *e)
+{
+	AUTO_FREE char *verb = verb_of(u);
+
+	if (foreign_flags_explain(verb, letter, 1, e))
+		return -1;
+	(void)flags_unknown_letter(word, letter, e);
 	return err_remedy(e, "%s", u->synopsis);
 }
 
@@ -118,17 +162,23 @@ static int take(const struct flag *f, const char *value, char ***at, struct err 
 	return 0;
 }
 
+static const struct flag *find_name(const struct usage *u, const char *name, size_t len)
+{
+	for (size_t i = 0; i < u->count; i++)
+		if (strlen(u->flags[i].name) == len &&
+		    !strncmp(u->flags[i].name, name, len))
+			return &u->flags[i];
+	return NULL;
+}
+
 static int read_long(const struct usage *u, char ***at, struct err *e)
 {
 	const char *word = **at + 2;
 	const size_t len = strcspn(word, "=");
+	const struct flag *f = find_name(u, word, len);
 
-	for (size_t i = 0; i < u->count; i++)
-		if (strlen(u->flags[i].name) == len &&
-		    !strncmp(u->flags[i].name, word, len))
-			return take(&u->flags[i], word[len] ? word + len + 1 : NULL, at,
-				    e);
-	return unknown(u, **at, e);
+	return f ? take(f, word[len] ? word + len + 1 : NULL, at, e)
+		 : unknown_name(u, word, e);
 }
 
 static const struct flag *find_letter(const struct usage *u, char letter)
@@ -143,11 +193,18 @@ static const struct flag *find_letter(const struct usage *u, char letter)
 static int read_letters(const struct usage *u, char ***at, struct err *e)
 {
 	const char *word = **at;
+	const size_t len = strcspn(word + 1, "=");
 
+	/* "-json" would be read as -j, or as -t with the value "ime". */
+	if (len > 1 && find_name(u, word + 1, len)) {
+		(void)err_set(e, ERR_USAGE, "unknown flag -%.*s; is it --%.*s?", (int)len,
+			      word + 1, (int)len, word + 1);
+		return err_remedy(e, "%s", u->synopsis);
+	}
 	for (const char *letter = word + 1; *letter; letter++) {
 		const struct flag *f = find_letter(u, *letter);
 		if (!f)
-			return unknown(u, word, e);
+			return unknown_letter(u, word, letter, e);
 		if (f->argument)
 			return take(f, letter[1] ? letter + 1 : NULL, at, e);
 		*f->is_set = true;
@@ -158,27 +215,6 @@ static int read_letters(const struct usage *u, char ***at, struct err *e)
 static bool is_help(const char *word)
 {
 	return !strcmp(word, "--help") || !strcmp(word, "-h");
-}
-
-/* Returns the length of the verb in a synopsis: in "hutch port ls [--json] NAME", that of
- * "port ls", which begins behind "hutch ". */
-static size_t verb_len(const char *verb)
-{
-	size_t len = strspn(verb, "abcdefghijklmnopqrstuvwxyz- ");
-
-	while (len && verb[len - 1] == ' ')
-		len--;
-	return len;
-}
-
-#define VERB_AT (sizeof("hutch ") - 1)
-
-/* Returns the verb, allocated. */
-static char *verb_of(const struct usage *u)
-{
-	const char *verb = u->synopsis + VERB_AT;
-
-	return text_format("%.*s", (int)verb_len(verb), verb);
 }
 
 /* Returns the name of the operand number `n`, from 0, in a synopsis, allocated: "DST" of
@@ -221,6 +257,8 @@ enum flags_result flags_read(char **argv, const struct usage *u, struct err *e)
 	bool has_ended = false;
 
 	for (char **at = argv; *at; at++) {
+		if (!has_ended && foreign_flags_check_dash(*at, e) < 0)
+			return FLAGS_FAILED;
 		if (has_ended || (*at)[0] != '-' || !(*at)[1]) {
 			*operand++ = *at;
 		} else if (!strcmp(*at, "--")) {

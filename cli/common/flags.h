@@ -46,3 +46,7 @@ enum flags_result flags_begin(char **argv, const struct usage *usage);
  * `argument` describes the value. */
 int flags_check_value(const char *shown, const char *argument, const char *word,
 		      struct err *e);
+
+/* Fills in the error about a letter, in a word such as "-aqx", that is no flag.  Returns
+ * -1. */
+int flags_unknown_letter(const char *word, const char *letter, struct err *e);

@@ -9,6 +9,7 @@
 #include "base/nearest.h"
 #include "base/own.h"
 #include "cli/common/flags.h"
+#include "cli/common/foreign_flags.h"
 #include "cli/common/option_table.h"
 #include "policy/policy.h"
 #include "policy/policy_file.h"
@@ -147,8 +148,8 @@ int options_missing(const char *verb, const char *operand, struct err *e)
 	return err_set(e, ERR_USAGE, "hutch %s: %s is missing", verb, operand);
 }
 
-/* Sets the error "this flag belongs to another verb". */
-static int wrong_verb(enum verb verb, const struct option *o, struct err *e)
+/* Says that the flag belongs to another verb. */
+static int tell_other_verb(enum verb verb, const struct option *o, struct err *e)
 {
 	if (verb == VERB_FORK && has_option(VERB_CREATE, o))
 		return err_set(e, ERR_USAGE,
@@ -180,6 +181,13 @@ static int wrong_verb(enum verb verb, const struct option *o, struct err *e)
 		       o->name);
 }
 
+/* Fills in the error that the flag belongs to another verb. */
+static int wrong_verb(enum verb verb, const struct option *o, struct err *e)
+{
+	(void)tell_other_verb(verb, o, e);
+	return foreign_flags_remedy(verb_name(verb), o->name, strlen(o->name), e);
+}
+
 static const struct option *find_name(const char *name, size_t len)
 {
 	for (size_t i = 0; i < option_count; i++)
@@ -197,33 +205,14 @@ static const struct option *find_letter(char letter)
 	return NULL;
 }
 
-/* Flags of other tools that hutch does not have. */
-static const struct {
-	const char *name, *why, *remedy;
-} foreign[] = {
-	{ "name", "hutch has no --name: hutch create takes the name as its last word",
-	  "hutch create NAME, then hutch exec NAME CMD" },
-	{ "allow", "--allow is not in this version", NULL },
-	{ "gpus", "hutch gives a sandbox no GPU", NULL },
-	{ "device", "hutch gives a sandbox no devices of the host", NULL },
-	{ "privileged",
-	  "hutch has no --privileged: a sandbox never has rights on the host",
-	  "hutch why says what a sandbox may do, --cap-add gives it a capability" },
-	{ "mount", "hutch has no --mount", "-v SRC:DST[:ro|rw|cow] shows a folder" },
-};
-
 /* Fills in the error about an unknown flag: it tells flags that other tools have from
  * typing errors. */
 static int unknown_name(enum verb verb, const char *word, size_t len, struct err *e)
 {
 	struct nearest n;
 
-	for (size_t i = 0; i < ARRAY_LEN(foreign); i++) {
-		if (strlen(foreign[i].name) != len || strncmp(foreign[i].name, word, len))
-			continue;
-		(void)err_set(e, ERR_UNSUPPORTED, "%s", foreign[i].why);
-		return foreign[i].remedy ? err_remedy(e, "%s", foreign[i].remedy) : -1;
-	}
+	if (foreign_flags_explain(verb_name(verb), word, len, e))
+		return -1;
 	nearest_init(&n, word, len);
 	for (size_t i = 0; i < option_count; i++)
 		if (has_option(verb, &option_table[i]))
@@ -281,16 +270,38 @@ static int parse_long(struct run_options *ret, char ***at, struct err *e)
 	return take(o, ret, value, e);
 }
 
+static int unknown_letter(enum verb verb, const char *word, const char *letter,
+			  struct err *e)
+{
+	if (foreign_flags_explain(verb_name(verb), letter, 1, e))
+		return -1;
+	(void)flags_unknown_letter(word, letter, e);
+	return err_remedy(e, "hutch %s --help lists them", verb_name(verb));
+}
+
+/* Refuses "-memory", which would be read as -m with the value "emory". */
+static int check_dashes(enum verb verb, const char *word, struct err *e)
+{
+	const size_t len = strcspn(word + 1, "=");
+
+	if (len < 2 || !find_name(word + 1, len))
+		return 0;
+	(void)err_set(e, ERR_USAGE, "unknown flag -%.*s; is it --%.*s?", (int)len,
+		      word + 1, (int)len, word + 1);
+	return err_remedy(e, "hutch %s --help lists them", verb_name(verb));
+}
+
 /* Reads a word of one-letter flags: "-it", "-v X", "-vX". */
 static int parse_letters(struct run_options *ret, char ***at, struct err *e)
 {
-	for (const char *letter = **at + 1; *letter; letter++) {
+	const char *word = **at;
+
+	if (check_dashes(ret->verb, word, e) < 0)
+		return -1;
+	for (const char *letter = word + 1; *letter; letter++) {
 		const struct option *o = find_letter(*letter);
-		if (!o) {
-			(void)err_set(e, ERR_USAGE, "unknown flag -%c", *letter);
-			return err_remedy(e, "hutch %s --help lists them",
-					  verb_name(ret->verb));
-		}
+		if (!o)
+			return unknown_letter(ret->verb, word, letter, e);
 		if (!has_option(ret->verb, o))
 			return wrong_verb(ret->verb, o, e);
 		if (!o->argument) {
@@ -393,6 +404,8 @@ int options_parse(char **argv, struct run_options *ret, struct err *e)
 	const size_t named = ret->policy->volume_count;
 	ret->is_late = true;
 	if (parse_flags(ret, &at, e) < 0)
+		return -1;
+	if (*at && !ret->has_dashes && foreign_flags_check_dash(*at, e) < 0)
 		return -1;
 	policy_prefer(ret->policy, named);
 	for (; *at; at++)

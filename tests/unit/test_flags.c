@@ -41,6 +41,14 @@ static const struct {
 	{ { "--al", "x" }, { NULL }, false, false, NULL, "unknown flag --al" },
 	{ { "--alll", "x" }, { NULL }, false, false, NULL, "unknown flag --alll" },
 	{ { "-x", "x" }, { NULL }, false, false, NULL, "unknown flag -x" },
+	{ { "-ax", "x" }, { NULL }, false, false, NULL, "unknown flag -x in -ax" },
+	{ { "-\u00e9", "x" }, { NULL }, false, false, NULL, "unknown flag -\u00e9" },
+	{ { "-time", "5" }, { NULL }, false, false, NULL, "is it --time?" },
+	{ { "-all=x" }, { NULL }, false, false, NULL, "unknown flag -all; is it --all?" },
+	{ { "-ti", "x" }, { "x" }, false, false, "i", NULL },
+	{ { "\u2014all" }, { NULL }, false, false, NULL, "a dash that is not the '-'" },
+	{ { "x", "\u2013a" }, { NULL }, false, false, NULL, "a dash that is not the '-'" },
+	{ { "--", "\u2014all" }, { "\u2014all" }, false, false, NULL, NULL },
 };
 
 static void test_words_become_flags_and_operands(void **state)
