@@ -266,6 +266,8 @@ static int parse_long(struct run_options *ret, char ***at, struct err *e)
 		value = *++*at;
 		if (flags_check_value(shown, o->argument, value, e) < 0)
 			return -1;
+		ret->last_flag = o->name;
+		ret->last_value = value;
 	}
 	return take(o, ret, value, e);
 }
@@ -313,6 +315,8 @@ static int parse_letters(struct run_options *ret, char ***at, struct err *e)
 		const char *value = letter[1] ? letter + 1 : *++*at;
 		if (flags_check_value(shown, o->argument, value, e) < 0)
 			return -1;
+		ret->last_flag = o->name;
+		ret->last_value = letter[1] ? NULL : value;
 		return take(o, ret, value, e);
 	}
 	return 0;
@@ -322,6 +326,7 @@ static int parse_letters(struct run_options *ret, char ***at, struct err *e)
 static int parse_flags(struct run_options *ret, char ***at, struct err *e)
 {
 	for (; **at && (**at)[0] == '-' && (**at)[1]; ++*at) {
+		ret->last_value = NULL;
 		if (!strcmp(**at, "--")) {
 			++*at;
 			ret->has_dashes = true;
@@ -395,6 +400,18 @@ static int check_isolation(const struct run_options *o, struct err *e)
 		"leave it out; if user namespaces are refused here, hutch doctor says by what");
 }
 
+/* Explains a command that is missing because the last flag has taken it as its value, as
+ * in "hutch run --workspace true". */
+static int check_swallowed(const struct run_options *o, struct err *e)
+{
+	if (o->verb != VERB_RUN || o->wants_help || o->policy->argv.count ||
+	    o->policy->image == IMAGE_STORE || !o->last_value)
+		return 0;
+	(void)err_set(e, ERR_USAGE, "no command given");
+	return err_remedy(e, "'%.60s' is the value of --%s; the command comes behind it",
+			  o->last_value, o->last_flag);
+}
+
 int options_parse(char **argv, struct run_options *ret, struct err *e)
 {
 	char **at = argv;
@@ -411,5 +428,7 @@ int options_parse(char **argv, struct run_options *ret, struct err *e)
 	for (; *at; at++)
 		list_add(&ret->policy->argv, *at);
 	ret->policy->takes_actions = ret->verb == VERB_ACT;
+	if (check_swallowed(ret, e) < 0)
+		return -1;
 	return check_isolation(ret, e);
 }

@@ -41,6 +41,9 @@ struct run_options {
 	bool notes;	       /* set by the caller: flags are added to `kept`, too */
 	struct policy_file *settings; /* private: the settings that --policy has given
 				       * while flags are read */
+	/* private: the last flag and its value, borrowed, if that was a word of its own;
+	 * NULL: it was not */
+	const char *last_flag, *last_value;
 	bool is_late;		   /* private: the settings of --policy have been
 				    * applied */
 };
