@@ -81,6 +81,40 @@ const char *create_options_verb(const struct create_options *o)
 					       : "create";
 }
 
+/* Refuses more words than a name: a command, or options, which would have to come
+ * first. */
+static int refuse_words(const struct list *words, const char *verb, struct err *e)
+{
+	const char *name = words->items[0], *next = words->items[1];
+
+	if (next[0] == '-' && next[1] && strcmp(next, "--") != 0) {
+		(void)err_set(e, ERR_USAGE,
+			      "hutch %s takes its options before the name, but got "
+			      "'%.60s' behind '%.60s'",
+			      verb, next, name);
+		return err_remedy(e, "hutch %s %.60s ... %.60s", verb, next, name);
+	}
+	(void)err_set(e, ERR_USAGE,
+		      "hutch %s takes one name, but got '%.60s' and '%.60s'", verb, name,
+		      next);
+	if (!strcmp(next, "--"))
+		next = words->count > 2 ? words->items[2] : "CMD";
+	return err_remedy(e, "a command comes after it: hutch %s %.60s, then hutch exec "
+			     "%.60s %.60s",
+			  verb, name, name, next);
+}
+
+/* Refuses "hutch create -- true", in which "true" is rather a command than a name. */
+static int refuse_dashes(const char *word, struct err *e)
+{
+	(void)err_set(e, ERR_USAGE,
+		      "hutch create runs no command, but '%.60s' stands behind '--'",
+		      word);
+	return err_remedy(e, "hutch create NAME, then hutch exec NAME %.60s; a name has no "
+			     "'--' before it",
+			  word);
+}
+
 /* Takes the name of the sandbox, the only word that is no option. */
 static int take_name(struct create_options *o, struct err *e)
 {
@@ -89,15 +123,15 @@ static int take_name(struct create_options *o, struct err *e)
 
 	if (o->options.verb == VERB_FORK)
 		return take_names(o, e);
-	if (words->count > 1)
-		(void)err_set(e, ERR_USAGE,
-			      "hutch %s takes one name, but got '%.60s' and '%.60s'",
-			      verb, words->items[0], words->items[1]);
-	else if (!words->count)
-		(void)err_set(e, ERR_USAGE, "hutch %s needs a name", verb);
-	if (words->count != 1)
+	if (!words->count) {
+		(void)options_missing(verb, "NAME", e);
 		return err_remedy(
 			e, "hutch %s [OPTIONS] NAME; commands are for hutch exec", verb);
+	}
+	if (o->options.verb == VERB_CREATE && o->options.has_dashes)
+		return refuse_dashes(words->items[0], e);
+	if (words->count > 1)
+		return refuse_words(words, verb, e);
 	return settle_name(o, words->items[0], e);
 }
 

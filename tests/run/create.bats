@@ -198,9 +198,17 @@ has_samples() {
 		grep -q 'makes no sense for hutch create' <<<"$stderr"
 	done
 	hutch create
-	one_sentence 'hutch create needs a name'
+	one_sentence 'hutch create: NAME is missing'
 	hutch create a b
 	one_sentence "hutch create takes one name, but got 'a' and 'b'"
+	grep -q 'hutch create a, then hutch exec a b' <<<"$stderr"
+	hutch create -- true
+	one_sentence "hutch create runs no command, but 'true' stands behind '--'"
+	grep -q 'hutch create NAME, then hutch exec NAME true' <<<"$stderr"
+	hutch create a --memory 1g
+	one_sentence "hutch create takes its options before the name, but got '--memory' behind 'a'"
+	hutch ps -a -q
+	[ -z "$output" ]
 	hutch run --ttl 3s true
 	one_sentence '--ttl is a flag of hutch create'
 	hutch run --lint true

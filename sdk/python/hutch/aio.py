@@ -30,7 +30,7 @@ from .process import OUTPUT_MAX
 from .program import Program, Words, parsed
 from .records import (Ask, Change, Completed, End, Event, Info, Limits, LogEntry, Port,
                       ProcessInfo, Stats, Status)
-from .sandbox import (STOP_GRACE, applied, apply_words, check_log, end_of, log_status, message_words,
+from .sandbox import (STOP_GRACE, applied, apply_words, check_log, end_of, log_status, made_words, message_words,
                       new_name, note, said_of, status_of, whole, with_slash)
 
 if TYPE_CHECKING:
@@ -90,8 +90,9 @@ class AsyncSandbox:
         try:
             if self._words is not None:
                 await self._tell(Status.BUILDING, f"hutch {self._verb} has begun")
-                await self._program(self._verb, [*self._words.argv, "--", *self._source, self.name],
-                                    self._words, BuildError)
+                await self._program(
+                    self._verb, [*self._words.argv, *made_words(self._verb, self._source, self.name)],
+                    self._words, BuildError)
                 is_made = True
             await self._connect()
         except HutchError as e:

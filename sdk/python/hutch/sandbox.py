@@ -89,7 +89,7 @@ class Sandbox:
         try:
             if self._words is not None:
                 self._tell(Status.BUILDING, f"hutch {self._verb} has begun")
-                self._program(self._verb, [*self._words.argv, "--", *self._source, self.name],
+                self._program(self._verb, [*self._words.argv, *made_words(self._verb, self._source, self.name)],
                               self._words, BuildError)
                 is_made = True
             self._connect()
@@ -849,6 +849,16 @@ def applied(program: Program, code: int, out: bytes, stderr: bytes) -> List[str]
 
 def apply_words(name: str, paths: Sequence[str], switches: Dict[str, bool]) -> List[str]:
     return [*(word for word, is_on in switches.items() if is_on), "--", name, *paths]
+
+
+def made_words(verb: str, source: Tuple[str, ...], name: str) -> List[str]:
+    """The words behind the flags of a verb that makes a sandbox.  hutch create refuses "--",
+    behind which people expect a command."""
+    if verb != "create":
+        return ["--", *source, name]
+    if name.startswith("-"):
+        raise InvalidError(f"{name!r} is no name of a sandbox")
+    return [name]
 
 
 def message_words(message: Optional[str]) -> List[str]:

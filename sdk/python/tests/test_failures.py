@@ -751,6 +751,10 @@ class Doors(Case):
         self.assertEqual(made.command("exec", "a b", "$x"), ["ssh", "-p", "22", "--", "host", "hutch exec 'a b' '$x'"])
         self.assertRaises(ValueError, hutch.Ssh, "-oProxyCommand=x")
 
+    def test_a_flag_is_no_name_of_a_sandbox(self):
+        self.assertRaisesRegex(hutch.InvalidError, "'--keep' is no name of a sandbox",
+                               hutch.Sandbox("--keep").start)
+
     def test_through_ssh_all_works_that_needs_no_file_of_this_host(self):
         """A shell takes the place of ssh: it gets one argument, as the remote shell would."""
         far = hutch.Ssh("far", hutch=HUTCH, ssh=["sh", "-c", 'eval "$2"'])
