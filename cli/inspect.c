@@ -151,8 +151,11 @@ static int put_ended(FILE *to, const char *name, struct err *e)
 	struct registry_item item;
 	struct json_view info = { 0 }, record = { 0 };
 
-	if (registry_find_ended(name, &item, e) < 0)
-		return e->kind == ERR_NOT_FOUND ? put_kept(to, name) : -1;
+	if (registry_find_ended(name, &item, e) < 0) {
+		if (e->kind != ERR_NOT_FOUND)
+			return -1;
+		return put_kept(to, name) == 0 ? 0 : client_absent(name, e);
+	}
 	if (item.info)
 		(void)json_view_scan(&info, item.info, strlen(item.info), NULL);
 	if (item.record)

@@ -213,7 +213,11 @@ static int print(const char *name, const struct wanted *w, struct err *e)
 
 	if (client_open(&p.client, name, e) == 0)
 		return print_live(&p, e);
-	return e->kind == ERR_NOT_FOUND ? print_ended(name, w, e) : -1;
+	if (e->kind != ERR_NOT_FOUND)
+		return -1;
+	if (print_ended(name, w, e) == 0)
+		return 0;
+	return e->kind == ERR_NOT_FOUND ? client_absent(name, e) : -1;
 }
 
 static int read_tail(const char *text, uint64_t *ret, struct err *e)

@@ -219,6 +219,8 @@ int rm_main(char **argv)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
 	for (; *argv; argv++) {
 		if (remove_and_tell(*argv, is_forced, &e) < 0) {
+			if (e.kind == ERR_NOT_FOUND)
+				(void)client_absent(*argv, &e);
 			report_error(&e);
 			code = EXIT_HUTCH;
 		}
@@ -235,7 +237,7 @@ static int wait_one(const char *name, struct err *e)
 	int64_t code = 0;
 
 	if (registry_wait(name, &text, e) < 0)
-		return -1;
+		return e->kind == ERR_NOT_FOUND ? client_absent(name, e) : -1;
 	if (json_view_scan(&record, text, strlen(text), e) < 0 ||
 	    !json_view_integer(json_view_get(record, "exit_code"), &code))
 		return err_set(e, ERR_INTERNAL, "the record of the end of sandbox '%s' "

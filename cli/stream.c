@@ -27,7 +27,7 @@ static int connect_to(const char *name, struct err *e)
 	int fd = registry_connect(name, e);
 
 	if (fd < 0)
-		return -1;
+		return e->kind == ERR_NOT_FOUND ? client_absent(name, e) : -1;
 	return bridge(fd, "", 0, e) == BRIDGE_FAILED ? -1 : 0;
 }
 

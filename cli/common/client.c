@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/list.h"
+#include "base/nearest.h"
 #include "base/own.h"
 #include "sandbox/launch/result.h"
 #include "sandbox/state/pools.h"
@@ -19,6 +20,28 @@
 
 /* --- open ------------------------------------------------------------------ */
 
+int client_absent(const char *name, struct err *e)
+{
+	struct registry_list all = { 0 };
+	struct registry_item item;
+	struct nearest n;
+
+	if (registry_find_ended(name, &item, NULL) == 0) {
+		registry_item_done(&item);
+		return -1;
+	}
+	nearest_init(&n, name, strlen(name));
+	if (registry_list(true, &all, NULL) == 0)
+		for (size_t i = 0; i < all.count; i++)
+			nearest_try(&n, all.items[i].name);
+	registry_list_done(&all);
+	if (nearest_name(&n) && !strcmp(nearest_name(&n), name))
+		return -1; /* it has come meanwhile */
+	(void)err_set(e, ERR_NOT_FOUND, "no sandbox named '%s' exists", name);
+	(void)nearest_suggest(&n, "", e);
+	return err_remedy(e, "hutch ps -a lists those that run and those that have ended");
+}
+
 /* Fills in the error that no live sandbox has the name; the error tells whether an
  * ended sandbox had the name, or a pool has it. */
 static int explain_absent(const char *name, struct err *e)
@@ -26,7 +49,6 @@ static int explain_absent(const char *name, struct err *e)
 	struct registry_item item;
 	struct json_view record;
 
-	(void)err_remedy(e, "hutch ps lists the sandboxes");
 	if (pools_has(name))
 		return err_remedy(
 			e,
@@ -34,7 +56,8 @@ static int explain_absent(const char *name, struct err *e)
 			"its sandboxes, hutch pool take %s hands one out",
 			name, name, name);
 	if (registry_find_ended(name, &item, NULL) < 0)
-		return -1;
+		return client_absent(name, e);
+	(void)err_remedy(e, "hutch ps -a lists those that run and those that have ended");
 	if (item.record &&
 	    json_view_scan(&record, item.record, strlen(item.record), NULL) == 0) {
 		AUTO_FREE char *reason =

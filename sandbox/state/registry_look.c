@@ -229,8 +229,8 @@ static int read_ended(int ended, const char *name, struct registry_item *ret)
 
 static int absent_ended(const char *name, struct err *e)
 {
-	(void)err_set(e, ERR_NOT_FOUND, "no sandbox named '%s' has ended", name);
-	return err_remedy(e, "`hutch ps -a` shows those that run and the last %d that "
+	(void)err_set(e, ERR_NOT_FOUND, "no sandbox named '%s' exists", name);
+	return err_remedy(e, "hutch ps -a lists those that run and the last %d that "
 			     "have ended", REGISTRY_ENDED_MAX);
 }
 

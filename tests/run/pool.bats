@@ -390,7 +390,7 @@ hint_is() { # TEXT
 	hint_is "'p' is a pool: hutch pool exec p runs a command in one of its sandboxes, hutch pool take p hands one out"
 	"$HUTCH" pool rm p
 	hutch stop p
-	hint_is 'hutch ps lists the sandboxes'
+	hint_is 'hutch ps -a lists those that run and those that have ended'
 }
 
 @test "errors of the other verbs name the pool, and their help its page" {
