@@ -222,10 +222,23 @@ static void forward(struct visit *v, int signo)
 	(void)request(v, "exec.signal", more);
 }
 
+/* Explains that the command was not found: a remedy for a sandbox that runs can only be
+ * another command. */
+static void explain_missing(const struct client *c, const struct policy *policy,
+			    struct err *e)
+{
+	if (c->exit_code != EXIT_NOT_FOUND)
+		return;
+	(void)err_set(e, ERR_NOT_FOUND, "%.200s: command not found in sandbox '%s'",
+		      policy->argv.items[0], c->name);
+	(void)report_hint_at_shell(e, policy->argv.items[0]);
+}
+
 static void on_started(struct visit *v, const struct message *m)
 {
 	if (m->error.text) {
 		(void)client_refused(&v->client, m->error, &v->error);
+		explain_missing(&v->client, v->policy, &v->error);
 		return fail(v);
 	}
 	if (!json_view_integer(json_view_get(m->result, "process"), &v->process)) {
@@ -487,7 +500,7 @@ static int start_detached(const char *name, const struct policy *policy)
 		if (client_call(&c, "exec.start", params, &answer, &e) == 0)
 			code = 0;
 		else
-			code = c.exit_code;
+			code = c.exit_code, explain_missing(&c, policy, &e);
 	}
 	if (code)
 		report_masked(policy, &e);

@@ -91,12 +91,12 @@ static void run_command(struct launch *l, struct result *ret)
 	tell_usage(l, ret);
 	if (ret->status != RUN_SETUP_ERROR || ret->exit_code != EXIT_NOT_FOUND)
 		return;
-	if (l->plan.store_image)
-		(void)err_set(&ret->error, ERR_NOT_FOUND,
-			      "%.200s: command not found in the image %.200s",
-			      l->plan.argv.items[0], l->store_image.name);
-	else
-		report_explain_missing(&ret->error, l->policy);
+	if (!l->plan.store_image)
+		return report_explain_missing(&ret->error, l->policy);
+	(void)err_set(&ret->error, ERR_NOT_FOUND,
+		      "%.200s: command not found in the image %.200s",
+		      l->plan.argv.items[0], l->store_image.name);
+	(void)report_hint_at_shell(&ret->error, l->plan.argv.items[0]);
 }
 
 static int dry_run(struct launch *l, struct err *e)

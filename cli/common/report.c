@@ -268,6 +268,33 @@ static bool is_image(const char *name)
 	return false;
 }
 
+/* Returns whether the word is a command that shells have built in. */
+static bool is_builtin(const char *name)
+{
+	static const char *const names[] = { "cd",   "source", ".",	"export", "alias",
+					     "set",  "unset",  "ulimit", "umask", "exec",
+					     "eval", "if",     "for",	"while" };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
+}
+
+bool report_hint_at_shell(struct err *e, const char *command)
+{
+	const bool can_be_quoted = !strchr(command, '\'') && !strchr(command, '\n');
+
+	if (is_builtin(command))
+		return err_remedy(e, "%s is a word of shells: sh -c '%s ...'", command,
+				  command) < 0;
+	if (!strpbrk(command, " \t\n|&;<>$"))
+		return false;
+	(void)err_remedy(e, "the quotes make one word of it; for a shell: sh -c '%.200s'",
+			 can_be_quoted ? command : "...");
+	return true;
+}
+
 static int explain_name(struct err *e, const char *name)
 {
 	AUTO_FREE char *found = find_in_path(name);
@@ -297,4 +324,5 @@ void report_explain_missing(struct err *e, const struct policy *policy)
 	const char *name = policy->argv.items[0];
 
 	(void)(strchr(name, '/') ? explain_path(e, name) : explain_name(e, name));
+	(void)report_hint_at_shell(e, name);
 }

@@ -1,5 +1,6 @@
 /* report -- prints errors, notes and the result object for the user. */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 struct err;
@@ -59,3 +60,8 @@ int report_made(int json_fd, const char *name, const struct err *e);
 /* Explains in the error why a command was not found inside.  If the command is on
  * the caller's PATH, the error says so, and which flag would show it inside. */
 void report_explain_missing(struct err *e, const struct policy *policy);
+
+/* Sets the remedy of the error about a command that was not found, if it is a line for a
+ * shell in one word, as in `hutch run 'ls | wc'`, or a word of shells, such as cd.
+ * Returns whether it is. */
+bool report_hint_at_shell(struct err *e, const char *command);

@@ -107,6 +107,24 @@ void result_undelivered(struct result *r, const struct err *why)
 		r->error = *why;
 }
 
+/* Explains why a program that was found could not be executed (execve(2)). */
+static void explain_program(uint32_t sys, struct err *e)
+{
+	static const struct {
+		uint32_t sys;
+		const char *remedy;
+	} reasons[] = {
+		{ ENOENT, "its interpreter, after #! or its dynamic loader, is not inside" },
+		{ EACCES, "a command is a file that may be executed (chmod +x), no folder" },
+		{ ENOEXEC, "a script begins with #!INTERPRETER; a program has to be of this "
+			   "machine's architecture" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
+		if (reasons[i].sys == sys)
+			(void)err_remedy(e, "%s", reasons[i].remedy);
+}
+
 int result_not_started(const struct failed *failed, const struct exec *x, struct err *e)
 {
 	bool is_folder = failed->stage == EXEC_STAGE_CWD;
@@ -114,10 +132,8 @@ int result_not_started(const struct failed *failed, const struct exec *x, struct
 	errno = (int)failed->sys;
 	(void)err_sys(e, "%s: %.200s", exec_stage_name(failed->stage),
 		      is_folder ? x->cwd : x->argv[0]);
-	if (failed->stage == EXEC_STAGE_EXECVE && failed->sys == ENOENT)
-		(void)err_remedy(
-			e, "its interpreter, after #! or its dynamic loader, is not "
-			   "inside");
+	if (failed->stage == EXEC_STAGE_EXECVE)
+		explain_program(failed->sys, e);
 	if (is_folder && failed->sys == EACCES)
 		(void)err_remedy(
 			e, "the owner or the mode of that folder does not let the "
