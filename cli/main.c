@@ -9,9 +9,11 @@
 #include "base/list.h"
 #include "base/nearest.h"
 #include "base/own.h"
+#include "cli/common/foreign_flags.h"
 #include "cli/common/report.h"
 #include "cli/doctor.h"
 #include "cli/exec.h"
+#include "cli/foreign_verbs.h"
 #include "cli/run.h"
 #include "cli/verbs.h"
 #include "sandbox/kernel/host_user.h"
@@ -228,38 +230,9 @@ static int print_help(char **argv)
 	return 0;
 }
 
-/* Returns the command of hutch that the word means: one of another tool, or one with a
- * typing error.  NULL: none is known. */
-static const char *meant(struct nearest *n, const char *name)
+/* Returns the verb of hutch that the word may mean; NULL: none is near. */
+static const char *nearest_verb(struct nearest *n, const char *name)
 {
-	static const struct {
-		const char *theirs, *ours;
-	} others[] = {
-		{ "images", "image ls" },
-		{ "pull", "image pull" },
-		{ "build", "image build" },
-		{ "rmi", "image rm" },
-		{ "import", "image import" },
-		{ "load", "image import" },
-		{ "save", "image export" },
-		{ "export", "image export" },
-		{ "tag", "image tag" },
-		{ "ls", "ps" },
-		{ "list", "ps" },
-		{ "container", "ps" },
-		{ "top", "stats" },
-		{ "attach", "shell" },
-		{ "restart", "start" },
-		{ "delete", "rm" },
-		{ "remove", "rm" },
-		{ "info", "doctor" },
-		{ "check", "doctor" },
-		{ "bash", "shell" },
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(others); i++)
-		if (!strcmp(others[i].theirs, name))
-			return others[i].ours;
 	nearest_init(n, name, strlen(name));
 	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
 		if (verbs[i].main)
@@ -267,16 +240,58 @@ static const char *meant(struct nearest *n, const char *name)
 	return nearest_name(n);
 }
 
+/* Fills in the error about a flag in the place of the verb. */
+static void explain_flag(const char *flag, struct err *e)
+{
+	static const char *const own[] = { "--help", "--version" };
+	struct nearest n;
+
+	nearest_init(&n, flag, strlen(flag));
+	for (size_t i = 0; i < ARRAY_LEN(own); i++)
+		nearest_try(&n, own[i]);
+	(void)err_set(e, ERR_USAGE, "%.60s stands where hutch expects a verb", flag);
+	(void)nearest_suggest(&n, "", e);
+	if (!strcmp(flag, "-v") || !strcmp(flag, "-V"))
+		(void)err_remedy(e, "the version: hutch --version; a folder: "
+				    "hutch run -v SRC:DST CMD");
+	else
+		(void)err_remedy(e, "the verb comes first, then its flags: "
+				    "hutch run %.60s ...",
+				 flag);
+}
+
+static void explain_verb(const char *name, struct err *e)
+{
+	const struct foreign_verb *theirs = foreign_verbs_find(name);
+	struct nearest n;
+	const char *ours = theirs ? theirs->ours : nearest_verb(&n, name);
+
+	if (!*name)
+		(void)err_set(e, ERR_USAGE, "the verb is an empty word");
+	else
+		(void)err_set(e, ERR_USAGE, "'%.60s' is not a hutch command%s%s%s", name,
+			      ours ? "; is it hutch " : "", ours ? ours : "",
+			      ours ? "?" : "");
+	if (theirs)
+		(void)err_remedy(e, "%s", theirs->remedy);
+	else if (!*name)
+		(void)err_remedy(e, "hutch help lists them");
+	else
+		(void)err_remedy(e, "hutch help lists them; to run a program: "
+				    "hutch run %.60s",
+				 name);
+}
+
 static int unknown_verb(const char *name)
 {
-	struct nearest n;
-	const char *ours = meant(&n, name);
 	struct err e;
 
-	(void)err_set(&e, ERR_USAGE, "'%.60s' is not a hutch command%s%s%s", name,
-		      ours ? "; is it hutch " : "", ours ? ours : "", ours ? "?" : "");
-	(void)err_remedy(&e, "hutch help lists them; to run a program: hutch run %.60s",
-			 name);
+	if (foreign_flags_check_dash(name, &e) == 0) {
+		if (*name == '-')
+			explain_flag(name, &e);
+		else
+			explain_verb(name, &e);
+	}
 	report_error(&e);
 	return EXIT_HUTCH;
 }

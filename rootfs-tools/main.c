@@ -7,6 +7,7 @@
 #include "base/nearest.h"
 #include "base/own.h"
 #include "cli/common/report.h"
+#include "cli/common/subcommands.h"
 #include "rootfs-tools/verbs.h"
 #include "sandbox/launch/result.h"
 
@@ -53,12 +54,14 @@ static int help_main(char **argv)
 
 static int unknown_verb(const char *name)
 {
+	const char *meant = subcommands_meant(name);
 	struct nearest n;
 	struct err e;
 
-	nearest_init(&n, name, strlen(name));
+	nearest_init(&n, meant, strlen(meant));
 	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
-		nearest_try(&n, verbs[i].name);
+		if (verbs[i].help)
+			nearest_try(&n, verbs[i].name);
 	(void)err_set(&e, ERR_USAGE, "'%.60s' is not a verb of hutch image", name);
 	(void)nearest_suggest(&n, "", &e);
 	(void)err_remedy(&e, "hutch image help lists them");

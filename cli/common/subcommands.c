@@ -36,13 +36,30 @@ static char *names_of(const struct subcommands *p)
 	return ret;
 }
 
+const char *subcommands_meant(const char *name)
+{
+	static const struct {
+		const char *theirs, *ours;
+	} words[] = {
+		{ "list", "ls" },   { "remove", "rm" },	 { "delete", "rm" },
+		{ "prune", "gc" },  { "compare", "diff" }, { "get", "take" },
+		{ "save", "export" }, { "load", "import" }, { "history", "inspect" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (!strcmp(words[i].theirs, name))
+			return words[i].ours;
+	return name;
+}
+
 static int unknown(const struct subcommands *p, const char *name)
 {
 	AUTO_FREE char *names = names_of(p);
+	const char *meant = subcommands_meant(name ? name : "");
 	struct nearest n;
 	struct err e;
 
-	nearest_init(&n, name ? name : "", name ? strlen(name) : 0);
+	nearest_init(&n, meant, strlen(meant));
 	for (size_t i = 0; i < p->count; i++)
 		nearest_try(&n, p->list[i].name);
 	if (name)

@@ -17,3 +17,7 @@ struct subcommands {
 /* Runs the subcommand that argv[0] names, or prints help; for any other word, lists
  * the subcommands as an error.  Returns the exit code. */
 int subcommands_main(char **argv, const struct subcommands *p);
+
+/* Returns the word that hutch has for another tool's, such as "ls" for "list", or
+ * `name`. */
+const char *subcommands_meant(const char *name);
