@@ -1,5 +1,6 @@
 #include "sandbox/state/registry.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -38,6 +39,22 @@ const char *registry_status_name(enum registry_status status)
 	return (unsigned)status < REGISTRY_STATUS_COUNT ? status_names[status] : "error";
 }
 
+/* Suggests a name that is like the refused one; an empty name is like none. */
+static int suggest_name(const char *name, unsigned max, struct err *e)
+{
+	char like[REGISTRY_NAME_MAX + 1];
+	size_t len = 0;
+
+	for (; *name && len < max && len < REGISTRY_NAME_MAX; name++)
+		if (isalnum((unsigned char)*name) || (len && strchr("_.-", *name)))
+			like[len++] = *name;
+		else if (len && like[len - 1] != '-' && !((unsigned char)*name & 0x80))
+			like[len++] = '-'; /* a byte of UTF-8 is left out */
+	while (len && like[len - 1] == '-')
+		len--;
+	return len ? err_remedy(e, "'%.*s' would be one", (int)len, like) : -1;
+}
+
 int registry_refuse_name(const char *name, const char *of, unsigned max, struct err *e)
 {
 	/* The name is not cut in the middle of a UTF-8 character. */
@@ -46,10 +63,11 @@ int registry_refuse_name(const char *name, const char *of, unsigned max, struct 
 		cut--;
 	AUTO_FREE char *start = text_format("%.*s", (int)cut, name);
 	AUTO_FREE char *shown = term_escape_line(start);
-	return err_set(e, ERR_USAGE,
-		       "'%s%s' is no name of a %s: 1 to %u of A-Z a-z 0-9 _ . -, the "
-		       "first a letter or a digit",
-		       shown, name[cut] ? "..." : "", of, max);
+	(void)err_set(e, ERR_USAGE,
+		      "'%s%s' is no name of a %s: 1 to %u of A-Z a-z 0-9 _ . -, the "
+		      "first a letter or a digit",
+		      shown, name[cut] ? "..." : "", of, max);
+	return suggest_name(name, max, e);
 }
 
 int registry_check_name(const char *name, struct err *e)
