@@ -252,7 +252,8 @@ static int parse(char **argv, struct doctor_options *ret, struct err *e)
 			ret->wants_help = true;
 		} else {
 			(void)err_set(e, ERR_USAGE, "hutch doctor does not know '%.60s'", *argv);
-			return err_remedy(e, "hutch doctor --help lists its flags");
+			return err_remedy(e, "hutch doctor [--json] tells about this host; "
+					     "hutch inspect NAME about a sandbox");
 		}
 	}
 	return 0;

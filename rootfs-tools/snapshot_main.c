@@ -100,6 +100,15 @@ int image_snapshot_main(char **argv)
 	return end(in_store(snapshot, argv, &e), &e);
 }
 
+/* Fills in the rest of an error about a name that is neither a sandbox nor an image. */
+static int no_source(const char *name, struct err *e)
+{
+	if (e->kind == ERR_NOT_FOUND)
+		(void)err_remedy(e, "hutch ps lists sandboxes, hutch image ls images and "
+				    "snapshots");
+	return err_in(e, "no sandbox '%.63s' runs", name);
+}
+
 /* --- commit ----------------------------------------------------------------------- */
 
 static int commit_image(const struct store *s, const char *from, const char *to,
@@ -112,7 +121,7 @@ static int commit_image(const struct store *s, const char *from, const char *to,
 	if (lock < 0 || reference_parse_name(to, &r, e) < 0)
 		return -1;
 	if (store_index_resolve(s, from, &image, NULL, e) < 0)
-		return err_in(e, "no sandbox '%.63s' runs", from);
+		return no_source(from, e);
 	return refs_put(s, &r, &image, e) < 0 ? -1 : print_name(&r, e);
 }
 
@@ -173,7 +182,7 @@ static int print_source(const struct store *s, char **words, struct err *e)
 		return print_name(&name, e);
 	}
 	if (store_index_resolve(s, words[0], &image, &name, e) < 0)
-		return err_in(e, "no sandbox '%.63s' runs", words[0]);
+		return no_source(words[0], e);
 	if (!name.registry[0]) /* the user gave the image's id, not a name */
 		name = (struct reference){ .registry = "localhost", .repository = "image",
 					   .pin = image };

@@ -147,8 +147,8 @@ static void say_not_over(const struct request *call)
 		return;
 	}
 	(void)err_set(call->e, ERR_UNSUPPORTED,
-		      "the root of this sandbox is not written over an "
-		      "image");
+		      "the root of this sandbox is not written over an image, so it "
+		      "has no changes that could be listed or kept");
 	(void)err_remedy(
 		call->e,
 		"hutch create --image REF has one; and --workspace DIR:cow keeps "

@@ -167,8 +167,11 @@ static int take_workdir(struct run_options *o, const char *value, struct err *e)
 {
 	AUTO_FREE char *clean = NULL;
 
-	if (volume_normalize(value, &clean, e) < 0)
+	if (volume_normalize(value, &clean, e) < 0) {
+		if (*value && *value != '/')
+			(void)err_remedy(e, "a path inside begins with /: -w /workspace");
 		return err_in(e, "-w");
+	}
 	return set_text(&o->policy->workdir, clean);
 }
 
@@ -186,14 +189,15 @@ static int take_hostname(struct run_options *o, const char *value, struct err *e
 
 static int take_network(struct run_options *o, const char *value, struct err *e)
 {
-	if (!strcmp(value, "none"))
-		o->policy->network = NETWORK_NONE;
-	else if (!strcmp(value, "host"))
-		o->policy->network = NETWORK_HOST;
-	else
-		return err_set(e, ERR_USAGE, "--network takes none or host, not '%.60s'",
-			       value);
-	return 0;
+	const bool is_host = !strcmp(value, "host");
+
+	if (is_host || !strcmp(value, "none")) {
+		o->policy->network = is_host ? NETWORK_HOST : NETWORK_NONE;
+		return 0;
+	}
+	(void)err_set(e, ERR_USAGE, "--network takes none or host, not '%.60s'", value);
+	return err_remedy(e, "with none, -p HOST:GUEST still has a port of this host lead "
+			     "inside");
 }
 
 static int take_publish(struct run_options *o, const char *value, struct err *e)

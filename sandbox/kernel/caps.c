@@ -48,7 +48,8 @@ int caps_parse(const char *name, struct err *e)
 	if (cap_from_name(full, &number) == 0 &&
 	    !strcasecmp(bare, caps_name(number).text))
 		return number;
-	return err_set(e, ERR_USAGE, "unknown capability '%.60s'", name);
+	(void)err_set(e, ERR_USAGE, "unknown capability '%.60s'", name);
+	return err_remedy(e, "capabilities(7) has their names, such as NET_BIND_SERVICE");
 }
 
 /* Returns the name in capitals, without its prefix.  cap_to_name(3) writes
