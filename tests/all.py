@@ -44,7 +44,7 @@ NOT_AS_ROOT = set("""act archive audit bash_texts broker codes completion contro
     image_runtime image_store image_upper input keep killed landlock landlock_root learn library
     limits log logs missing named openhands policy pool ports processes refused results rules sdk
     seccomp secrets session session_rows snapshot static stdio stopped stream terminal typed update
-    why window""".split())
+    why window wrong_inputs""".split())
 # Suites of NOT_AS_ROOT of which root runs only the cases whose names contain this text.
 ONLY_AS_ROOT = {
     "cow": "a folder that its owner may not", "cp": "as root,", "doctor": "a root |root's",
