@@ -47,6 +47,7 @@ void policy_done(struct policy *p)
 	free(p->user);
 	free(p->hostname);
 	free(p->seccomp);
+	free(p->name);
 	free(p->audit);
 	free(p->cgroup_parent);
 	list_done(&p->env_set);
@@ -282,6 +283,24 @@ static int check_missing(const struct policy *p, struct err *e)
 	return 0;
 }
 
+/* Checks that --name has changes to name. */
+static int check_name(const struct policy *p, struct err *e)
+{
+	bool has_cow = !p->name;
+
+	for (size_t i = 0; !has_cow && i < p->volume_count; i++)
+		has_cow = p->volumes[i].is_cow;
+	if (has_cow)
+		return 0;
+	(void)err_set(e, ERR_USAGE,
+		      "--name names the changes that are kept of folders shown with "
+		      ":cow, and there is no such folder");
+	return err_remedy(e,
+			  "hutch create %s makes a sandbox that has the name and lives "
+			  "on",
+			  p->name);
+}
+
 bool policy_wants_cgroup(const struct policy *p)
 {
 	return p->limits.memory || p->limits.pids || p->limits.cpus || p->cgroup_parent;
@@ -306,6 +325,7 @@ int policy_check(const struct policy *p, struct err *e)
 			return -1;
 	if (check_duplicates(p, e) < 0 || check_caps(p, e) < 0 || check_upper(p, e) < 0 ||
 	    check_terminal(p, e) < 0 || check_disk(p, e) < 0 || check_missing(p, e) < 0 ||
+	    check_name(p, e) < 0 ||
 	    (p->image != IMAGE_STORE && policy_user(p, &uid, &gid, e) < 0))
 		return -1;
 	if (p->hostname && check_hostname(p->hostname, e) < 0)

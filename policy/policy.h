@@ -86,6 +86,8 @@ struct policy {
 	char *user;	       /* the user of -u; NULL: the default */
 	char *hostname;	       /* --hostname; NULL: "hutch" */
 	char *seccomp;	       /* --seccomp FILE; NULL: the default profile */
+	char *name;	       /* --name: the name of the kept changes; NULL: they have
+			        * the sandbox's, or one that hutch makes */
 	char *audit;	       /* --audit: "on", "off" or a folder as typed; NULL: off */
 	struct list rules;     /* the texts of --rule (rules.h) */
 	struct list protects;  /* the patterns of --protect (protect.h) */

@@ -22,6 +22,7 @@
 #include "policy/volume.h"
 #include "sandbox/kernel/caps.h"
 #include "sandbox/launch/audit.h"
+#include "sandbox/state/registry.h"
 #include "store/reference.h"
 
 static int set_text(char **place, const char *value)
@@ -185,6 +186,12 @@ static int take_hostname(struct run_options *o, const char *value, struct err *e
 {
 	(void)e; /* policy_check() judges the value */
 	return set_text(&o->policy->hostname, value);
+}
+
+static int take_name(struct run_options *o, const char *value, struct err *e)
+{
+	return registry_check_name(value, e) < 0 ? err_in(e, "--name")
+						 : set_text(&o->policy->name, value);
 }
 
 static int take_network(struct run_options *o, const char *value, struct err *e)
@@ -489,6 +496,7 @@ const struct option option_table[] = {
 	{ 'v', "volume", "SRC:DST[:ro|rw|cow]", take_volume,
 	  "show a folder or file of the host" },
 	{ 0, "workspace", "DIR[:ro|rw|cow]", take_workspace, "show DIR at /workspace" },
+	{ 0, "name", "NAME", take_name, "the name of the changes kept of :cow folders" },
 	{ 0, "protect", "PATTERN", take_protect,
 	  "names in such folders that stay as they are" },
 	{ 0, "protect-missing", NULL, take_protect_missing,

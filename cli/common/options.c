@@ -42,6 +42,7 @@ static const struct {
 	{ "rm", VERB_RUN },
 	{ "entrypoint", VERB_RUN },
 	{ "learn", VERB_RUN },
+	{ "name", VERB_RUN | VERB_ACT },
 	{ "image", MAKERS & ~VERB_FORK },
 	{ "pull", MAKERS & ~VERB_FORK },
 	{ "stream", VERB_ACT },
@@ -148,9 +149,23 @@ int options_missing(const char *verb, const char *operand, struct err *e)
 	return err_set(e, ERR_USAGE, "hutch %s: %s is missing", verb, operand);
 }
 
+/* Sets the error about --name for a verb that has no such flag. */
+static int wrong_name(enum verb verb, struct err *e)
+{
+	if (!(verb & BOXES))
+		return err_set(e, ERR_USAGE,
+			       "--name is a flag of hutch run and hutch act");
+	(void)err_set(e, ERR_USAGE, "hutch %s takes the name as its last word",
+		      verb_name(verb));
+	return err_remedy(e, "leave --name out: hutch %s [OPTIONS] %sNAME",
+			  verb_name(verb), verb == VERB_FORK ? "SANDBOX|SNAPSHOT " : "");
+}
+
 /* Says that the flag belongs to another verb. */
 static int tell_other_verb(enum verb verb, const struct option *o, struct err *e)
 {
+	if (!strcmp(o->name, "name"))
+		return wrong_name(verb, e);
 	if (verb == VERB_FORK && has_option(VERB_CREATE, o))
 		return err_set(e, ERR_USAGE,
 			       "--%s is no flag of hutch fork, which has its image "

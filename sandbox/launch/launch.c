@@ -240,6 +240,8 @@ int launch_prepare(struct launch *l, bool has_stdio, struct err *e)
 		return -1;
 	if (host_user_become(&l->user, e) < 0 || audit_open(&l->audit, l->policy, e) < 0)
 		return -1;
+	if (l->policy->name && cow_check_name(l->policy->name, e) < 0)
+		return -1;
 	if (l->observer && l->observer->prepare(l->observer->self, &l->user, e) < 0)
 		return -1;
 	return build_plan(l, e);
@@ -488,6 +490,8 @@ static int prepare_host(struct launch *l, struct err *e)
 			list_add(&l->sockets, l->policy->publishes[i].path);
 	degrade_disk(l);
 	l->cow.is_roots = l->user.was_root;
+	if (l->policy->name)
+		(void)snprintf(l->cow.name, sizeof(l->cow.name), "%s", l->policy->name);
 	for (size_t i = 0; i < l->policy->protects.count; i++)
 		list_add(&l->cow.protects, l->policy->protects.items[i]);
 	if (l->audit.is_on) {

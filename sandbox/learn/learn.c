@@ -83,6 +83,7 @@ int learn_check(const struct policy *p, bool is_dry_run, struct err *e)
 		  "the answers of your own profile to calls cannot be found out" },
 		{ p->image != IMAGE_HOST, "--image",
 		  "it shows this host's files, and an image has its own" },
+		{ p->name != NULL, "--name", "what is written is dropped, and not kept" },
 		{ p->idmap == IDMAP_RANGES, "--idmap ranges",
 		  "folders are shown copy-on-write, which takes one mapped id" },
 	};

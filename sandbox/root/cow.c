@@ -21,6 +21,7 @@
 #include "policy/units.h"
 #include "sandbox/plan/plan.h"
 #include "sandbox/state/registry.h"
+#include "sandbox/state/saved_spec.h"
 #include "store/folders.h"
 #include "store/rm_tree.h"
 
@@ -425,32 +426,49 @@ static int take_again(struct cow *c, const struct registry_entry *entry, struct 
 	return taken;
 }
 
-/* Gives the changes their name.  Kept changes of an earlier sandbox of that
- * name would be hidden by these, so they are an error. */
-static int take_name(struct cow *c, const struct registry_entry *entry, const char *verb,
-		     struct err *e)
+/* Checks that no kept changes have the name: new ones of the same name would hide
+ * them. */
+static int check_unused(const char *name, struct err *e)
 {
 	struct cow other;
 
+	if (cow_find(name, &other, NULL) < 0)
+		return 0;
+	cow_done(&other);
+	(void)err_set(e, ERR_EXISTS, "changes of an earlier sandbox '%s' are kept", name);
+	return err_remedy(
+		e,
+		"look at them with hutch diff %s; then hutch apply %s, or hutch "
+		"discard %s, or another name",
+		name, name, name);
+}
+
+int cow_check_name(const char *name, struct err *e)
+{
+	struct registry_item live;
+
+	if (check_unused(name, e) < 0 || saved_spec_check_free(name, e) < 0)
+		return -1;
+	if (registry_look(name, &live, NULL) < 0)
+		return 0;
+	registry_item_done(&live);
+	(void)err_set(e, ERR_EXISTS, "a sandbox named '%s' is running", name);
+	return err_remedy(e, "hutch stop %s ends it; or choose another name", name);
+}
+
+static int take_name(struct cow *c, const struct registry_entry *entry, const char *verb,
+		     struct err *e)
+{
 	if (entry) {
 		(void)snprintf(c->id, sizeof(c->id), "%s", entry->id);
 		(void)snprintf(c->name, sizeof(c->name), "%s", entry->name);
 	} else if (!c->id[0] && hex_random(c->id, COW_ID_LEN, e) < 0) {
 		return -1;
-	} else {
+	} else if (!c->name[0]) {
 		c->is_generated = true;
 		(void)snprintf(c->name, sizeof(c->name), "%.20s-%.6s", verb, c->id);
 	}
-	if (cow_find(c->name, &other, NULL) < 0)
-		return 0;
-	cow_done(&other);
-	(void)err_set(e, ERR_EXISTS, "changes of an earlier sandbox '%s' are kept",
-		      c->name);
-	return err_remedy(
-		e,
-		"look at them with hutch diff %s; then hutch apply %s, or hutch "
-		"discard %s, or another name",
-		c->name, c->name, c->name);
+	return check_unused(c->name, e);
 }
 
 static int check_plan(const struct plan *p, struct err *e)

@@ -48,8 +48,9 @@ struct cow {
 	int folder; /* owned: descriptor of `path`; holds the lock while a sandbox of
 		     * this process uses the changes */
 	char id[COW_ID_LEN + 1]; /* generated unless set before */
-	char name[COW_NAME_MAX + 1]; /* the sandbox's name when the changes were made */
-	bool is_generated;	     /* the sandbox was given no name */
+	char name[COW_NAME_MAX + 1]; /* the sandbox's name when the changes were made; set
+				      * before cow_make(): the name that --name gave */
+	bool is_generated;	     /* the user has given no name */
 	bool is_roots; /* set before cow_make(): use the state folder, since commands
 			* of root look for sandboxes nowhere else
 			* (host_user_become_client()) */
@@ -69,11 +70,15 @@ struct cow {
 void cow_init(struct cow *c);
 void cow_done(struct cow *c);
 
+/* Checks that neither a live or kept sandbox nor kept changes have the name. */
+int cow_check_name(const char *name, struct err *e);
+
 /* Makes an upper and a work folder for each STEP_COW of the plan and sets their paths
  * in the step; does nothing if there is no such step.  A sandbox that is started
  * again goes on with the changes that are kept under its id, if they belong to the
  * same folders of the host (else ERR_REFUSED).  `entry` is the registry entry of a
- * sandbox that has a name; if it is NULL, a name is generated from `verb`.
+ * sandbox that has a name; if it is NULL, and no name is set, a name is generated from
+ * `verb`.
  * ERR_EXISTS: changes of another sandbox of this name are kept. */
 int cow_make(struct cow *c, struct plan *p, const struct registry_entry *entry,
 	     const char *verb, struct err *e);

@@ -476,6 +476,50 @@ repository() {
 	[[ -L project/src ]]
 }
 
+# --- changes with a name ------------------------------------------------------------
+
+@test "run --name and act --name give the changes that are kept their name" {
+	"$HUTCH" run --name tidy --workspace project:cow -- sh -c 'echo more >>a' 2>err
+	[[ $(<err) == 'hutch: changes are kept as tidy; hutch diff|apply|discard tidy' ]]
+	[[ $(lines_of tidy) == 'M 11 /workspace/a' ]]
+	echo '{"action":"run","args":{"command":"echo b >b"}}' |
+		"$HUTCH" act --name tidier --workspace project:cow 2>err
+	[[ $(<err) == 'hutch: changes are kept as tidier; hutch diff|apply|discard tidier' ]]
+	hutch changes -q
+	[[ $output == $'tidier\ntidy' ]]
+	"$HUTCH" apply tidy
+	hutch run --name tidy --workspace project:cow -- true
+	[[ $status == 0 && -z $stderr ]]
+	"$HUTCH" discard tidier
+	nothing_is_kept
+}
+
+@test "a name that is taken is an error, and nothing is run" {
+	"$HUTCH" run --name tidy --workspace project:cow -- sh -c 'echo more >>a' 2>err
+	hutch run --name tidy --workspace project:cow -v spare:/s -- touch /s/ran
+	[[ $status == 125 && $stderr == "hutch: changes of an earlier sandbox 'tidy' are kept"$'\n'* ]]
+	[[ $stderr == *'hutch diff tidy; then hutch apply tidy, or hutch discard tidy, or another name' ]]
+	"$HUTCH" create box
+	hutch run --name box --workspace project:cow -v spare:/s -- touch /s/ran
+	[[ $status == 125 && $stderr == "hutch: a sandbox named 'box' is running"$'\n'* ]]
+	hutch act --name box --workspace project:cow
+	[[ $status == 125 && $stderr == "hutch: a sandbox named 'box' is running"$'\n'* ]]
+	[[ ! -e spare/ran && $("$HUTCH" changes -q) == tidy ]]
+}
+
+@test "without a folder that changes are kept of, --name is an error that leads to create" {
+	hutch run --name tidy -v spare:/s -- touch /s/ran
+	[[ $status == 125 && ! -e spare/ran && $stderr == *'there is no such folder'*'hutch create tidy '* ]]
+	hutch act --name tidy
+	[[ $status == 125 && $stderr == *'hutch create tidy '* ]]
+	hutch run --learn file --name tidy --workspace project:cow -- true
+	[[ $status == 125 && $stderr == *'--learn with --name: what is written is dropped'* ]]
+	hutch create --name tidy box
+	[[ $status == 125 && $stderr == *'hutch create takes the name as its last word'* ]]
+	hutch exec --name tidy box true
+	[[ $status == 125 && $stderr == *'--name is a flag of hutch run and hutch act'* ]]
+}
+
 # --- sandboxes with a name ----------------------------------------------------------
 
 @test "the changes of a sandbox with a name are its own, live and after its end" {

@@ -24,7 +24,9 @@ cases() {
 --volumes /a:/b true | unknown flag --volumes; is it --volume\?
 --memroy 1g true | unknown flag --memroy; is it --memory\?
 --mem=1g true | unknown flag --mem; is it --memory\?
---name=x true | hutch has no --name: hutch create takes the name
+--name=x true | --name names the changes that are kept of folders shown with :cow, and there is no such
+--name=a/b true | --name: 
+--name=x --workspace w:ro true | --name names the changes that are kept
 --gpus all true | hutch gives a sandbox no GPU
 --privileged true | hutch has no --privileged
 --mount type=bind true | hutch has no --mount

@@ -261,7 +261,8 @@ static const struct {
 	{ { "--disk", "8388608t" }, ERR_USAGE, "1m or more" },
 	{ { "--cgroup-parent", "" }, ERR_USAGE, "names no folder" },
 	{ { "--best-effort=no" }, ERR_USAGE, "takes no value" },
-	{ { "--name=x" }, ERR_UNSUPPORTED, "hutch has no --name" },
+	{ { "--name", "a/b" }, ERR_USAGE, "--name: " },
+	{ { "--name=" }, ERR_USAGE, "--name: " },
 };
 
 static void test_every_error(void **state)

@@ -66,6 +66,23 @@ static void test_two_mounts_at_one_place_are_an_error(void **state)
 	policy_done(&p);
 }
 
+static void test_a_name_needs_a_copy_on_write_folder(void **state)
+{
+	struct policy p;
+	struct err e;
+
+	(void)state;
+	start(&p);
+	p.name = text_copy("tidy");
+	assert_int_equal(volume_parse_bind(&p, "/tmp:/a", &e), 0);
+	assert_int_equal(policy_check(&p, &e), -1);
+	assert_non_null(strstr(e.text, "--name names the changes"));
+	assert_non_null(strstr(e.remedy, "hutch create tidy "));
+	assert_int_equal(volume_parse_bind(&p, "/tmp:/b:cow", &e), 0);
+	assert_int_equal(policy_check(&p, &e), 0);
+	policy_done(&p);
+}
+
 static void test_hostnames(void **state)
 {
 	static const struct {
@@ -261,6 +278,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_where_nothing_may_be_mounted),
 		cmocka_unit_test(test_two_mounts_at_one_place_are_an_error),
+		cmocka_unit_test(test_a_name_needs_a_copy_on_write_folder),
 		cmocka_unit_test(test_hostnames),
 		cmocka_unit_test(test_capabilities_that_reach_the_init_are_refused),
 		cmocka_unit_test(test_a_command_can_be_a_user_of_the_table),
