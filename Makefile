@@ -202,8 +202,8 @@ USES_rootfs-tools := base policy/json policy archive store sandbox/kernel sandbo
     sandbox/plan sandbox/root sandbox/launch cli/common rootfs-tools/changes rootfs-tools/layers \
     rootfs-tools/index rootfs-tools/registry rootfs-tools/build
 
-FILES_cli := apply arena audit audit_show belt bridge changes copy_request cp diff doctor events exec foreign_verbs \
-    stats_poll \
+FILES_cli := apply arena audit audit_show belt bridge change_line changes copy_request cp diff doctor events exec \
+    foreign_verbs stats_poll \
     remote_notes inspect copy_dest logs policy pool pool_client port copy_worker ps ps_row rm run stats lifecycle \
     stream update why
 USES_cli := base policy protocol archive store sandbox/kernel sandbox/cgroup sandbox/state \

@@ -8,6 +8,7 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "base/term_escape.h"
+#include "cli/change_line.h"
 #include "cli/common/flags.h"
 #include "cli/common/report.h"
 #include "cli/verbs.h"
@@ -29,56 +30,18 @@ struct diff {
 
 /* --- one change ---------------------------------------------------------- */
 
-static const char *type_of(const struct meeting *m)
-{
-	static const char *const names[] = { [CHANGES_STREAM_FOLDER] = "folder",
-					     [CHANGES_STREAM_FILE] = "file",
-					     [CHANGES_STREAM_LINK] = "link",
-					     [CHANGES_STREAM_FIFO] = "fifo" };
-
-	if (m->item && m->item->kind != CHANGES_STREAM_GONE)
-		return names[m->item->kind];
-	switch (m->host.st_mode & S_IFMT) {
-	case S_IFDIR:
-		return "folder";
-	case S_IFREG:
-		return "file";
-	case S_IFLNK:
-		return "link";
-	case S_IFIFO:
-		return "fifo";
-	default:
-		return "other";
-	}
-}
-
-static char *path_of(const struct diff *d, const struct meeting *m)
-{
-	return text_format("%s/%s", strcmp(d->target, "/") ? d->target : "", m->path);
-}
-
-/* Gets the size of a changed file; for a removed file, the size that it has on the
- * host. */
-static bool size_of(const struct meeting *m, uint64_t *ret)
-{
-	bool is_here = m->item && m->item->kind == CHANGES_STREAM_FILE,
-	     was_here = m->kind == 'D' && S_ISREG(m->host.st_mode);
-
-	*ret = is_here ? m->item->size : (uint64_t)m->host.st_size;
-	return is_here || was_here;
-}
-
 static void print_object(struct diff *d, const struct meeting *m)
 {
 	bool is_link = m->item && m->item->kind == CHANGES_STREAM_LINK,
 	     is_there = m->kind != 'D';
-	AUTO_FREE char *whole = path_of(d, m), *path = json_write_quoted(whole);
+	AUTO_FREE char *whole = change_line_path(d->target, m);
+	AUTO_FREE char *path = json_write_quoted(whole);
 	AUTO_FREE char *link = json_write_quoted(is_link ? m->item->link : NULL);
 	uint64_t size;
 
 	(void)printf("%s{\"kind\":\"%c\",\"type\":\"%s\",\"path\":%s",
-		     d->count ? "," : "", m->kind, type_of(m), path);
-	if (size_of(m, &size))
+		     d->count ? "," : "", m->kind, change_line_type(m), path);
+	if (change_line_size(m, &size))
 		(void)printf(",\"size\":%llu", (unsigned long long)size);
 	else
 		(void)printf(",\"size\":null");
@@ -87,20 +50,6 @@ static void print_object(struct diff *d, const struct meeting *m)
 	else
 		(void)printf(",\"mode\":null");
 	(void)printf(",\"link\":%s}", link);
-}
-
-static void print_line(struct diff *d, const struct meeting *m)
-{
-	AUTO_FREE char *whole = path_of(d, m), *path = term_escape_line(whole);
-	AUTO_FREE char *link = term_escape_line(m->item ? m->item->link : "");
-	bool is_folder = !strcmp(type_of(m), "folder");
-	uint64_t size;
-
-	if (size_of(m, &size))
-		(void)printf("%c %12llu %s", m->kind, (unsigned long long)size, path);
-	else
-		(void)printf("%c %12s %s%s", m->kind, "-", path, is_folder ? "/" : "");
-	(void)printf("%s%s\n", *link ? " -> " : "", link);
 }
 
 static int on_meeting(void *context, const struct meeting *m, struct err *e)
@@ -117,7 +66,7 @@ static int on_meeting(void *context, const struct meeting *m, struct err *e)
 	if (d->is_json)
 		print_object(d, m);
 	else
-		print_line(d, m);
+		change_line_print(d->target, m, stdout);
 	d->count++;
 	if (!ferror(stdout))
 		return 0;

@@ -9,7 +9,6 @@
 #define OWN_NAMESPACES "leave it out: a sandbox always has namespaces of its own"
 #define NO_NETWORK    "there is no network but by --network host, which has this host's"
 #define SHOW_WRITABLE "-v SRC:DST shows it writable, -v SRC:DST:cow keeps changes apart"
-#define NO_NAME	      "hutch has no --name: hutch create takes the name as its last word"
 #define OWN_DEV	      "leave it out: a sandbox has a /dev of its own"
 #define NAMED_FILES   "leave it out: a sandbox sees only those files that -v names"
 #define NAMED_WORDS   "leave it out: a sandbox gets only those variables that -e names"
@@ -51,8 +50,6 @@ static const struct row {
 	{ NULL, "gid", NULL, "-u UID:GID is user and group inside" },
 
 	/* docker and podman */
-	{ "create", "name", NO_NAME, "hutch create NAME" },
-	{ NULL, "name", NO_NAME, "hutch create NAME, then hutch exec NAME CMD" },
 	{ NULL, "allow", "--allow is not in this version", NULL },
 	{ NULL, "gpus", "hutch gives a sandbox no GPU", NULL },
 	{ NULL, "device", NO_DEVICES, NULL },
