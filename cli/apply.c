@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "base/list.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "base/term_escape.h"
 #include "cli/common/flags.h"
@@ -238,13 +239,13 @@ int apply_main(char **argv)
 		  &k->is_dry, NULL },
 	};
 	const struct usage usage = {
-		.synopsis = "hutch apply [OPTIONS] NAME [PATH...]",
+		.synopsis = "hutch apply [OPTIONS] [NAME [PATH...]]",
 		.about =
-			"Does on this host what a sandbox has changed in folders shown with :cow.",
+			"Does on this host what a sandbox has changed in folders shown "
+			"with :cow.\nWithout NAME: what one has changed in the current "
+			"folder.",
 		.flags = flags,
 		.count = ARRAY_LEN(flags),
-		.operands_min = 1,
-		.hint = "hutch changes lists the names",
 		.operands_max = SIZE_MAX,
 	};
 
@@ -252,13 +253,12 @@ int apply_main(char **argv)
 	const enum flags_result got = flags_begin(argv, &usage);
 	if (got != FLAGS_READ)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
-	j.words = argv + 1;
-	bool is_done = kept_changes_open(&k->changes, argv[0], argv + 1, NULL, &e) == 0 &&
-		       apply_recorded(&j, &e) == 0;
-	if (!is_done)
-		report_error(&e);
+	j.words = argv[0] ? argv + 1 : argv;
+	int result = kept_changes_open(&k->changes, argv[0], j.words, NULL, &e);
+	if (result == 0)
+		result = apply_recorded(&j, &e);
 	job_done(&j);
-	return is_done ? 0 : EXIT_HUTCH;
+	return report_end(result, &e);
 }
 
 /* --- discard ------------------------------------------------------------ */
@@ -304,48 +304,78 @@ static int discard(const char *name, const char *shown)
 	return 0;
 }
 
-/* Discards the changes of all ended sandboxes.  A live one goes on from its changes. */
-static int discard_all(void)
+/* Leaves the changes of ended sandboxes in the list.  A live one goes on from its
+ * changes. */
+static void drop_live(struct cow_list *l)
 {
-	struct cow_list kept = { 0 };
-	struct err e;
-	int code = 0;
+	size_t ended = 0;
 
-	if (kept_changes_list(&kept, &e) < 0)
-		return report_end(-1, &e);
-	for (size_t i = 0; i < kept.count; i++)
-		if (!kept.items[i].is_live &&
-		    discard(kept.items[i].id, kept.items[i].name))
-			code = EXIT_HUTCH;
-	cow_list_done(&kept);
-	return code;
+	for (size_t i = 0; i < l->count; i++)
+		if (l->items[i].is_live)
+			cow_done(&l->items[i]);
+		else
+			l->items[ended++] = l->items[i];
+	l->count = ended;
+}
+
+/* Adds the changes that the name finds. */
+static int find(const char *name, struct cow_list *ret, struct err *e)
+{
+	struct cow found;
+
+	if (cow_find(name, &found, e) < 0)
+		return -1;
+	ret->items = mem_resize(ret->items, ret->count + 1, sizeof(*ret->items));
+	ret->items[ret->count++] = found;
+	return 0;
 }
 
 /* Finds all names before the first changes are thrown away: a path behind the name, as
  * hutch apply takes it, must not cost all changes. */
-static int discard_named(char **names)
+static int find_named(char **names, struct cow_list *ret, struct err *e)
 {
-	int code = 0;
-
 	for (char **name = names; *name; name++) {
-		struct err e;
-		struct cow found;
-		cow_init(&found);
-		int result = cow_find(*name, &found, &e);
-		cow_done(&found);
-		if (result == 0)
+		if (find(*name, ret, e) == 0)
 			continue;
-		(void)err_in(&e, "nothing was discarded");
+		(void)err_in(e, "nothing was discarded");
 		if (name != names)
-			(void)err_remedy(&e,
-					 "hutch discard takes names of sandboxes, and "
-					 "throws away all changes of each");
-		return report_end(-1, &e);
+			(void)err_remedy(e, "hutch discard takes names of sandboxes, and "
+					    "throws away all changes of each");
+		return -1;
 	}
-	for (; *names; names++)
-		if (discard(*names, *names))
+	return 0;
+}
+
+static int find_here(struct cow_list *ret, struct err *e)
+{
+	char id[COW_ID_LEN + 1];
+
+	return kept_changes_here(id, e) < 0 ? -1 : find(id, ret, e);
+}
+
+static int find_all(struct cow_list *ret, struct err *e)
+{
+	if (kept_changes_list(ret, e) < 0)
+		return -1;
+	drop_live(ret);
+	return 0;
+}
+
+static int discard_wanted(char **names, bool has_all)
+{
+	struct cow_list l = { 0 };
+	struct err e;
+	int code = 0;
+	int result = has_all	? find_all(&l, &e)
+		     : names[0] ? find_named(names, &l, &e)
+				: find_here(&l, &e);
+
+	for (size_t i = 0; result == 0 && i < l.count; i++)
+		if (discard(names[0] ? names[i] : l.items[i].id,
+			    names[0] ? names[i] : l.items[i].name))
 			code = EXIT_HUTCH;
-	return code;
+	cow_list_done(&l);
+	return result < 0 ? report_end(result, &e) : code;
 }
 
 int discard_main(char **argv)
@@ -355,9 +385,10 @@ int discard_main(char **argv)
 		{ 0, "all", NULL, "of all sandboxes that have ended", &has_all, NULL },
 	};
 	const struct usage usage = {
-		.synopsis = "hutch discard [OPTIONS] NAME...",
+		.synopsis = "hutch discard [OPTIONS] [NAME...]",
 		.about =
-			"Throws away what sandboxes have changed in folders shown with :cow.",
+			"Throws away what sandboxes have changed in folders shown with "
+			":cow.\nWithout NAME: what one has changed in the current folder.",
 		.flags = flags,
 		.count = ARRAY_LEN(flags),
 		.operands_max = SIZE_MAX,
@@ -367,16 +398,9 @@ int discard_main(char **argv)
 
 	if (got != FLAGS_READ)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
-	if (has_all == (argv[0] != NULL)) {
-		(void)err_set(&e, ERR_USAGE,
-			      has_all ? "--all takes no name" :
-					"hutch discard: NAME is missing");
-		(void)err_remedy(
-			&e, "hutch discard NAME... or hutch discard --all; hutch changes "
-			    "lists the names");
-		return report_end(-1, &e);
-	}
-	if (has_all)
-		return discard_all();
-	return discard_named(argv);
+	if (!has_all || !argv[0])
+		return discard_wanted(argv, has_all);
+	(void)err_set(&e, ERR_USAGE, "--all takes no name");
+	(void)err_remedy(&e, "hutch discard NAME... or hutch discard --all");
+	return report_end(-1, &e);
 }

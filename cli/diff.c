@@ -172,13 +172,16 @@ static int open_root(struct diff *d, const char *name, struct err *e)
 	return root_changes_open(&d->root, live, e);
 }
 
-/* Finds the kept changes of folders and, if the sandbox is live, opens its root. */
+/* Finds the kept changes of folders and, if the sandbox is live, opens its root.  NULL as
+ * the name: those of the current folder. */
 static int find(struct diff *d, const char *name, char *const *words, struct err *e)
 {
 	struct err of_root;
 
 	if (kept_changes_open(&d->changes, name, words, &d->of_root, e) < 0)
 		return -1;
+	if (!name)
+		name = d->changes.cow.id;
 	if (open_root(d, name, &of_root) == 0)
 		return 0;
 	if (of_root.kind == ERR_NOT_FOUND && !d->changes.cow.count) {
@@ -204,14 +207,13 @@ int diff_main(char **argv)
 		{ 'p', "patch", NULL, "the changes in text files", &d.is_patch, NULL },
 	};
 	const struct usage usage = {
-		.synopsis = "hutch diff [OPTIONS] NAME [PATH...]",
+		.synopsis = "hutch diff [OPTIONS] [NAME [PATH...]]",
 		.about =
 			"Lists what a sandbox has changed in folders shown with :cow, and, while "
-			"it lives,\nin the image that its root is written over.",
+			"it lives,\nin the image that its root is written over.\nWithout NAME: "
+			"what one has changed in the current folder.",
 		.flags = flags,
 		.count = ARRAY_LEN(flags),
-		.operands_min = 1,
-		.hint = "hutch changes lists the names",
 		.operands_max = SIZE_MAX,
 	};
 	enum flags_result got = flags_begin(argv, &usage);
@@ -220,7 +222,8 @@ int diff_main(char **argv)
 	if (got != FLAGS_READ)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
 	root_changes_init(&d.root);
-	bool is_done = find(&d, argv[0], argv + 1, &e) == 0 && diff_all(&d, &e) == 0;
+	char *const *words = argv[0] ? argv + 1 : argv;
+	bool is_done = find(&d, argv[0], words, &e) == 0 && diff_all(&d, &e) == 0;
 	tell_left_out(&d);
 	if (is_done)
 		tell_none(&d, argv[0]);

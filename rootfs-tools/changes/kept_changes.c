@@ -16,7 +16,75 @@
 #include "cli/common/report.h"
 #include "policy/volume.h"
 
+#define HERE_NAMED 8 /* how many names an error lists; it has room for that many long
+		      * ones */
+
 /* --- which ------------------------------------------------------------ */
+
+/* Returns whether one of the folders is the folder `here`, or is above it. */
+static bool is_of(const struct cow *c, const char *here)
+{
+	for (size_t i = 0; i < c->count; i++)
+		if (path_below(here, c->folders[i].source))
+			return true;
+	return false;
+}
+
+static int refuse_several(const struct list *names, struct err *e)
+{
+	const size_t more = names->count > HERE_NAMED ? names->count - HERE_NAMED : 0;
+	struct list first = { 0 };
+
+	for (size_t i = 0; i < names->count && i < HERE_NAMED; i++)
+		list_add(&first, names->items[i]);
+	if (more)
+		list_addf(&first, "%zu more", more);
+	AUTO_FREE char *all = list_join(&first, 0, ", ");
+	list_done(&first);
+	(void)err_set(e, ERR_EXISTS,
+		      "a name is missing: changes of %zu sandboxes are kept of this "
+		      "folder: %s",
+		      names->count, all);
+	return err_remedy(e, "give the NAME of one; hutch changes lists the names");
+}
+
+static int refuse_none(const char *here, struct err *e)
+{
+	(void)err_set(e, ERR_NOT_FOUND,
+		      "a name is missing: no changes are kept of %.100s, nor of a folder "
+		      "above it",
+		      here);
+	return err_remedy(e, "give a NAME; hutch changes lists the names");
+}
+
+int kept_changes_here(char ret_id[COW_ID_LEN + 1], struct err *e)
+{
+	AUTO_FREE char *here = getcwd(NULL, 0);
+	char id[COW_ID_LEN + 1] = "";
+	struct list names = { 0 };
+	struct cow_list l;
+
+	if (!here)
+		return err_sys(e, "find out which folder this is");
+	if (kept_changes_list(&l, e) < 0)
+		return -1;
+	for (size_t i = 0; i < l.count; i++) {
+		if (!is_of(&l.items[i], here))
+			continue;
+		list_add(&names, l.items[i].name);
+		(void)snprintf(id, sizeof(id), "%s", l.items[i].id);
+	}
+	cow_list_done(&l);
+	int result = names.count == 1 ? 0 : -1;
+	if (names.count > 1)
+		result = refuse_several(&names, e);
+	else if (result < 0)
+		result = refuse_none(here, e);
+	else
+		memcpy(ret_id, id, sizeof(id));
+	list_done(&names);
+	return result;
+}
 
 /* Returns the part of `path` below the folder `target`, or NULL if `path` is not in
  * that folder. */
@@ -68,9 +136,14 @@ static int take_word(struct kept_changes *p, const char *word, struct list *othe
 int kept_changes_open(struct kept_changes *p, const char *name, char *const *words,
 		      struct list *others, struct err *e)
 {
+	char here[COW_ID_LEN + 1];
+
 	*p = (struct kept_changes){ 0 };
 	cow_init(&p->cow);
-	if (cow_find(name, &p->cow, e) < 0 && (!others || e->kind != ERR_NOT_FOUND))
+	if (!name && kept_changes_here(here, e) < 0)
+		return -1;
+	if (cow_find(name ? name : here, &p->cow, e) < 0 &&
+	    (!others || e->kind != ERR_NOT_FOUND))
 		return -1;
 	p->wanted = mem_zeroed(p->cow.count, sizeof(*p->wanted));
 	for (; *words; words++) {

@@ -18,7 +18,12 @@ struct kept_changes {
 			      * are skipped */
 };
 
-/* Finds the kept changes of the sandbox NAME.  `words` are the wanted paths, ended by
+/* Gives the id of the changes that are kept of the current folder or a folder above it.
+ * An error: there are none, or there are several, which it names. */
+int kept_changes_here(char ret_id[COW_ID_LEN + 1], struct err *e);
+
+/* Finds the kept changes of the sandbox NAME; NULL: those of the current folder, as
+ * kept_changes_here() does.  `words` are the wanted paths, ended by
  * NULL: absolute as seen in the sandbox, or relative to the sandbox's first folder.  No
  * words: all paths.  A path that is in no folder of the sandbox is put into `others`,
  * absolute; with `others` NULL it is an error. */

@@ -476,6 +476,53 @@ repository() {
 	[[ -L project/src ]]
 }
 
+# --- found by the folder -----------------------------------------------------------
+
+@test "without a name the changes are found by the current folder, or a folder above it" {
+	work sh -c 'echo more >>a; echo b >b'
+	for folder in project project/src; do
+		cd "$T/$folder"
+		[[ $(lines_of) == $'M 11 /workspace/a\nA 2 /workspace/b' ]]
+	done
+	hutch diff
+	[[ -z $stderr ]]
+	hutch apply
+	[[ $status == 0 && $output == $'M /workspace/a\nA /workspace/b' ]]
+	nothing_is_kept
+	cd "$T"
+	work rm b
+	cd project
+	hutch discard
+	[[ $status == 0 && $output == "$name" && -e b ]]
+	nothing_is_kept
+}
+
+@test "without a name it is an error if no changes are of the current folder, or several are" {
+	work sh -c 'echo more >>a'
+	local first=$name verb
+	for folder in "$T" "$T/spare"; do
+		cd "$folder"
+		for verb in diff apply discard; do
+			catch "$HUTCH" "$verb"
+			[[ $status == 125 && -z $output ]]
+			one_sentence "a name is missing: no changes are kept of $folder, nor of a folder above it"
+			[[ $stderr == *'hutch changes lists the names'* ]]
+		done
+	done
+	cd "$T"
+	work sh -c 'echo b >b'
+	cd project
+	for verb in diff apply discard; do
+		catch "$HUTCH" "$verb"
+		[[ $status == 125 && -z $output ]]
+		one_sentence "a name is missing: changes of 2 sandboxes are kept of this folder: $name, $first"
+	done
+	# The first operand is a name, also if it is that of a file.
+	hutch apply a
+	[[ $status == 125 && $(<a) == hello && $stderr == *"no changes are kept of a sandbox 'a'"* ]]
+	[[ $("$HUTCH" changes -q) == "$name"$'\n'"$first" ]]
+}
+
 # --- changes with a name ------------------------------------------------------------
 
 @test "run --name and act --name give the changes that are kept their name" {
@@ -582,13 +629,6 @@ repository() {
 	[[ $output == "box"$'\n'"$name" ]]
 	hutch changes --json
 	[[ $output == '[{"name":"box",'*'"state":"live","started":"'*'Z","changes":null,"bytes":null,"folders":[{"source":"'"$T/project"'","target":"/p"},{"source":"'"$T/spare"'","target":"/s"}]},{"name":"'"$name"'",'*'"state":"ended",'*'"changes":2,"bytes":3000,"folders":[{"source":"'"$T/project"'","target":"/workspace"}]}]' ]]
-	catch "$HUTCH" diff
-	[[ $status == 125 ]]
-	one_sentence 'hutch diff: NAME is missing'
-	[[ $stderr == *'hutch changes lists the names'* ]]
-	catch "$HUTCH" discard
-	[[ $status == 125 ]]
-	one_sentence 'hutch discard: NAME is missing'
 	catch "$HUTCH" discard --all "$name"
 	[[ $status == 125 ]]
 	hutch discard --all
