@@ -152,8 +152,8 @@ FILES_sandbox/explain := checks probes probes_cgroup probes_user why why_exec wh
 USES_sandbox/explain := base policy store sandbox/kernel sandbox/cgroup sandbox/plan \
     sandbox/root
 
-FILES_cli/common := client foreach_sandbox flags fd_flag foreign_flags option_table\
-    options subcommands json_view report table
+FILES_cli/common := client foreach_sandbox flags fd_flag foreign_flags option_table options \
+    subcommands json_view report table ask
 USES_cli/common := base policy/json policy store sandbox/kernel sandbox/state sandbox/launch
 
 FILES_rootfs-tools/changes := apply apply_check apply_kept apply_make apply_protect apply_record \
@@ -202,8 +202,8 @@ USES_rootfs-tools := base policy/json policy archive store sandbox/kernel sandbo
     sandbox/plan sandbox/root sandbox/launch cli/common rootfs-tools/changes rootfs-tools/layers \
     rootfs-tools/index rootfs-tools/registry rootfs-tools/build
 
-FILES_cli := apply arena audit audit_show belt bridge change_line changes copy_request cp diff doctor events exec \
-    foreign_verbs stats_poll \
+FILES_cli := apply arena audit audit_show belt bridge change_line changes copy_request cp diff \
+    doctor events exec foreign_verbs stats_poll consent \
     remote_notes inspect copy_dest logs policy pool pool_client port copy_worker ps ps_row rm run stats lifecycle \
     stream update why
 USES_cli := base policy protocol archive store sandbox/kernel sandbox/cgroup sandbox/state \

@@ -10,6 +10,7 @@
 #include "base/term_escape.h"
 #include "cli/common/flags.h"
 #include "cli/common/report.h"
+#include "cli/consent.h"
 #include "cli/verbs.h"
 #include "rootfs-tools/changes/apply_kept.h"
 #include "sandbox/launch/audit.h"
@@ -223,10 +224,32 @@ static int apply_recorded(struct job *j, struct err *e)
 	return -1;
 }
 
+/* --- what the user wants ---------------------------------------------------- */
+
+struct wish {
+	const char *name;   /* NULL: the changes are found by the current folder */
+	char *const *words; /* the wanted paths, up to a NULL */
+	bool is_sure;	    /* the user is not asked */
+};
+
+static int apply_wish(struct job *j, const struct wish *w, struct err *e)
+{
+	struct kept_changes *kept = &j->apply.changes;
+	const bool is_asked = !w->is_sure && !j->apply.is_dry;
+
+	j->words = w->words;
+	if (kept_changes_open(kept, w->name, w->words, NULL, e) < 0)
+		return -1;
+	if (is_asked && consent_to_apply(kept, w->name != NULL, e) < 0)
+		return -1;
+	return apply_recorded(j, e);
+}
+
 int apply_main(char **argv)
 {
 	struct job j;
 	struct apply_kept *k = &j.apply;
+	struct wish w = { 0 };
 	struct err e;
 	const struct flag flags[] = {
 		{ 'f', "force", NULL, "over what was changed on this host meanwhile, too",
@@ -235,6 +258,7 @@ int apply_main(char **argv)
 		  &k->takes_protected, NULL },
 		{ 0, "partial", NULL, "the possible changes, even if others fail",
 		  &k->takes_parts, NULL },
+		{ 'y', "yes", NULL, "do not ask", &w.is_sure, NULL },
 		{ 0, "dry-run", NULL, "say what would be done, and do nothing",
 		  &k->is_dry, NULL },
 	};
@@ -253,10 +277,9 @@ int apply_main(char **argv)
 	const enum flags_result got = flags_begin(argv, &usage);
 	if (got != FLAGS_READ)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
-	j.words = argv[0] ? argv + 1 : argv;
-	int result = kept_changes_open(&k->changes, argv[0], j.words, NULL, &e);
-	if (result == 0)
-		result = apply_recorded(&j, &e);
+	w.name = argv[0];
+	w.words = argv[0] ? argv + 1 : argv;
+	int result = apply_wish(&j, &w, &e);
 	job_done(&j);
 	return report_end(result, &e);
 }
@@ -361,7 +384,7 @@ static int find_all(struct cow_list *ret, struct err *e)
 	return 0;
 }
 
-static int discard_wanted(char **names, bool has_all)
+static int discard_wanted(char **names, bool has_all, bool is_sure)
 {
 	struct cow_list l = { 0 };
 	struct err e;
@@ -370,6 +393,8 @@ static int discard_wanted(char **names, bool has_all)
 		     : names[0] ? find_named(names, &l, &e)
 				: find_here(&l, &e);
 
+	if (result == 0 && !is_sure)
+		result = consent_to_discard(&l, names[0] != NULL, &e);
 	for (size_t i = 0; result == 0 && i < l.count; i++)
 		if (discard(names[0] ? names[i] : l.items[i].id,
 			    names[0] ? names[i] : l.items[i].name))
@@ -380,9 +405,10 @@ static int discard_wanted(char **names, bool has_all)
 
 int discard_main(char **argv)
 {
-	bool has_all = false;
+	bool has_all = false, is_sure = false;
 	const struct flag flags[] = {
 		{ 0, "all", NULL, "of all sandboxes that have ended", &has_all, NULL },
+		{ 'y', "yes", NULL, "do not ask", &is_sure, NULL },
 	};
 	const struct usage usage = {
 		.synopsis = "hutch discard [OPTIONS] [NAME...]",
@@ -399,7 +425,7 @@ int discard_main(char **argv)
 	if (got != FLAGS_READ)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
 	if (!has_all || !argv[0])
-		return discard_wanted(argv, has_all);
+		return discard_wanted(argv, has_all, is_sure);
 	(void)err_set(&e, ERR_USAGE, "--all takes no name");
 	(void)err_remedy(&e, "hutch discard NAME... or hutch discard --all");
 	return report_end(-1, &e);

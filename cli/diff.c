@@ -11,6 +11,7 @@
 #include "cli/change_line.h"
 #include "cli/common/flags.h"
 #include "cli/common/report.h"
+#include "cli/consent.h"
 #include "cli/verbs.h"
 #include "rootfs-tools/changes/kept_changes.h"
 #include "rootfs-tools/changes/patch.h"
@@ -180,8 +181,10 @@ static int find(struct diff *d, const char *name, char *const *words, struct err
 
 	if (kept_changes_open(&d->changes, name, words, &d->of_root, e) < 0)
 		return -1;
-	if (!name)
+	if (!name) {
 		name = d->changes.cow.id;
+		consent_note(&d->changes.cow);
+	}
 	if (open_root(d, name, &of_root) == 0)
 		return 0;
 	if (of_root.kind == ERR_NOT_FOUND && !d->changes.cow.count) {

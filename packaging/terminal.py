@@ -18,7 +18,7 @@ COMMANDS = [
     "hutch run -- curl -sS http://192.0.2.1",
     "hutch run --workspace project:cow -- sh -c 'echo new >notes; rm Makefile'",
     "hutch diff RUN",
-    "hutch apply RUN notes",
+    "hutch apply -y RUN notes",
     "hutch why --workspace project:ro write /workspace/notes",
 ]
 COLUMNS = 80

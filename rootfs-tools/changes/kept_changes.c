@@ -208,14 +208,16 @@ int kept_changes_walk(const struct kept_changes *p, size_t number,
 /* --- settled ------------------------------------------------------------ */
 
 struct sum {
-	uint64_t changes, bytes;
+	uint64_t changes, bytes, left_out;
 };
 
 static int on_meeting(void *context, const struct meeting *m, struct err *e)
 {
 	struct sum *s = context;
-	int is_same = m->may_be_same ? changes_walk_is_same(m, e) : 0;
 
+	if (m->is_on_way)
+		return 0;
+	int is_same = m->may_be_same ? changes_walk_is_same(m, e) : 0;
 	if (is_same < 0)
 		return -1;
 	if (is_same)
@@ -226,36 +228,56 @@ static int on_meeting(void *context, const struct meeting *m, struct err *e)
 	return 0;
 }
 
-/* Counts an entry that was left out: it cannot be compared with the host, so it counts
- * as a change. */
 static void on_left_out(void *context, const char *path, const char *why)
 {
 	struct sum *s = context;
 
 	(void)path;
 	(void)why;
-	s->changes++;
+	s->left_out++;
+}
+
+static int sum_folder(const struct cow *c, size_t number, const struct list *wanted,
+		      struct sum *s, struct err *e)
+{
+	AUTO_CLOSE int dir = kept_changes_source(&c->folders[number], e);
+	const struct changes_walk g = { .dir = dir,
+					.wanted = wanted,
+					.context = s,
+					.on_meeting = on_meeting,
+					.on_left_out = on_left_out };
+
+	return dir < 0 ? -1 : walk(c, number, &g, e);
+}
+
+int kept_changes_count(const struct kept_changes *p, uint64_t *ret, struct err *e)
+{
+	struct sum sum = { 0 };
+
+	for (size_t i = 0; i < p->cow.count; i++) {
+		const struct list *wanted = &p->wanted[i];
+		if ((!p->is_partial || wanted->count) &&
+		    sum_folder(&p->cow, i, wanted, &sum, e) < 0)
+			return -1;
+	}
+	*ret = sum.changes;
+	return 0;
 }
 
 int kept_changes_settle(struct cow *c, struct err *e)
 {
 	struct sum sum = { 0 };
 
-	for (size_t i = 0; i < c->count; i++) {
-		AUTO_CLOSE int dir = kept_changes_source(&c->folders[i], e);
-		if (dir < 0)
+	for (size_t i = 0; i < c->count; i++)
+		if (sum_folder(c, i, NULL, &sum, e) < 0)
 			return -1;
-		const struct changes_walk g = { .dir = dir,
-						.context = &sum,
-						.on_meeting = on_meeting,
-						.on_left_out = on_left_out };
-		if (walk(c, i, &g, e) < 0)
-			return -1;
-	}
+	/* An entry that was left out cannot be compared with the host, so it counts as
+	 * a change. */
+	const uint64_t changes = sum.changes + sum.left_out;
 	/* Without changes, the folder must also stay if an apply was killed: another
 	 * apply must still remove that apply's temporary files. */
-	if (sum.changes || faccessat(c->folder, COW_APPLYING, F_OK, 0) == 0)
-		return cow_set_sum(c, sum.changes, sum.bytes, e) < 0 ? -1 : 1;
+	if (changes || faccessat(c->folder, COW_APPLYING, F_OK, 0) == 0)
+		return cow_set_sum(c, changes, sum.bytes, e) < 0 ? -1 : 1;
 	cow_remove(c);
 	return 0;
 }

@@ -44,6 +44,9 @@ int kept_changes_walk(const struct kept_changes *p, size_t number,
 int kept_changes_walk_upper(int upper, const struct idmaps *ranges,
 			    const struct changes_walk *g, struct err *e);
 
+/* Counts the wanted changes.  Entries that cannot be compared are not counted. */
+int kept_changes_count(const struct kept_changes *p, uint64_t *ret, struct err *e);
+
 /* Counts the changes of an ended sandbox, whose lock the caller holds.  Returns 1 if
  * changes are kept; without changes it removes the folder of kept changes and returns
  * 0. */

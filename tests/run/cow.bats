@@ -476,13 +476,25 @@ repository() {
 	[[ -L project/src ]]
 }
 
-# --- found by the folder -----------------------------------------------------------
+# --- found by the folder, and asked about -------------------------------------------
+
+# typed STEP... -- ARG...: runs hutch on a terminal of its own, with these steps of terminal.py.
+typed() {
+	local steps=()
+	while [[ $1 != -- ]]; do
+		steps+=("$1")
+		shift
+	done
+	printf '%s\n' "${steps[@]}" >"$T/steps"
+	"$here/terminal.py" "$T/steps" "$HUTCH" "${@:2}"
+}
 
 @test "without a name the changes are found by the current folder, or a folder above it" {
 	work sh -c 'echo more >>a; echo b >b'
 	for folder in project project/src; do
 		cd "$T/$folder"
 		[[ $(lines_of) == $'M 11 /workspace/a\nA 2 /workspace/b' ]]
+		typed "expect hutch: note: changes of $name to $T/project\r" 'expect A +2 /workspace/b' 'exit 0' -- diff
 	done
 	hutch diff
 	[[ -z $stderr ]]
@@ -521,6 +533,60 @@ repository() {
 	hutch apply a
 	[[ $status == 125 && $(<a) == hello && $stderr == *"no changes are kept of a sandbox 'a'"* ]]
 	[[ $("$HUTCH" changes -q) == "$name"$'\n'"$first" ]]
+}
+
+@test "on a terminal apply and discard say the folder, and ask about what hutch has named" {
+	work sh -c 'echo more >>a; rm n30'
+	local no
+	for no in 'n\n' '\n' 'yess\n' '\x04' 'y but not at once, for the answer is a longer one\n'; do
+		typed "expect ^apply 2 changes of $name to $T/project\? \[y/N\] $" "send $no" \
+			'expect hutch: nothing was applied' 'exit 125' -- apply "$name"
+		typed "expect ^discard 2 changes of $name to $T/project\? \[y/N\] $" "send $no" \
+			'expect hutch: nothing was discarded' 'exit 125' -- discard "$name"
+	done
+	[[ $(<project/a) == hello && -e project/n30 ]]
+	typed "expect ^apply 1 change of $name to " 'send y\n' 'expect M /workspace/a' 'exit 0' -- apply "$name" a
+	[[ $(<project/a) == $'hello\nmore' && -e project/n30 ]]
+	typed "expect ^discard 1 change of $name to " 'send YES\n' "expect $name" 'exit 0' -- discard "$name"
+	nothing_is_kept
+}
+
+@test "changes that are found by the folder are asked about even if their user has named them" {
+	"$HUTCH" run --name tidy --workspace project:cow -- sh -c 'echo more >>a'
+	cd project
+	typed "expect ^apply 1 change of tidy to $T/project\? " 'send n\n' 'exit 125' -- apply
+	typed "expect ^discard 1 change of tidy to $T/project\? " 'send n\n' 'exit 125' -- discard
+	typed 'exit 0' 'never y/N' -- apply tidy
+	[[ $(<a) == $'hello\nmore' ]]
+	nothing_is_kept
+}
+
+@test "nothing is asked with --yes, in a dry run, and where stdin or stderr is no terminal" {
+	work sh -c 'echo more >>a; echo b >b; echo c >c; rm n30'
+	typed 'exit 0' 'expect M /workspace/a' 'never y/N' -- apply --dry-run "$name"
+	typed 'exit 0' 'expect M /workspace/a' 'never y/N' -- apply -y "$name" a
+	"$here/terminal.py" <(printf '%s\n' 'exit 0' 'expect A /workspace/b' 'never y/N') \
+		sh -c '"$0" apply "$1" b </dev/null' "$HUTCH" "$name"
+	"$here/terminal.py" <(printf '%s\n' 'exit 0' 'expect A /workspace/c' 'never y/N') \
+		sh -c '"$0" apply "$1" c 2>err2' "$HUTCH" "$name"
+	[[ ! -s err2 ]]
+	typed 'exit 0' 'never y/N' -- discard --yes "$name"
+	nothing_is_kept
+}
+
+@test "discard of several says what each is, and asks once" {
+	work sh -c 'echo more >>a'
+	local first=$name
+	"$HUTCH" run --name tidy --workspace project:cow -v spare:/s:cow -- sh -c 'echo b >b; echo c >/s/c'
+	local no
+	for no in --all "$first tidy"; do
+		# shellcheck disable=SC2086 # several words are meant
+		typed "expect (^|\n)tidy: 2 changes to ($T/project, $T/spare|$T/spare, $T/project)\r" \
+			'expect \ndiscard the changes of these 2\? \[y/N\] $' 'send n\n' \
+			"expect nothing was discarded" 'exit 125' -- discard $no
+	done
+	typed "expect $first: 1 change to $T/project\r" 'expect these 2\? ' 'send y\n' 'exit 0' -- discard "$first" tidy
+	nothing_is_kept
 }
 
 # --- changes with a name ------------------------------------------------------------
