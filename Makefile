@@ -157,7 +157,7 @@ FILES_cli/common := client foreach_sandbox flags fd_flag foreign_flags option_ta
 USES_cli/common := base policy/json policy store sandbox/kernel sandbox/state sandbox/launch
 
 FILES_rootfs-tools/changes := apply apply_check apply_kept apply_make apply_protect apply_record \
-    changes changes_stream changes_walk kept_changes patch reader repository rmdir_check \
+    changes chosen changes_stream changes_walk kept_changes patch reader repository rmdir_check \
     root_changes unified upper_scan
 USES_rootfs-tools/changes := base policy archive store sandbox/kernel sandbox/root cli/common
 
@@ -203,7 +203,7 @@ USES_rootfs-tools := base policy/json policy archive store sandbox/kernel sandbo
     rootfs-tools/index rootfs-tools/registry rootfs-tools/build
 
 FILES_cli := apply arena audit audit_show belt bridge change_line changes copy_request cp diff \
-    doctor events exec foreign_verbs stats_poll consent \
+    doctor events exec foreign_verbs stats_poll consent choose \
     remote_notes inspect copy_dest logs policy pool pool_client port copy_worker ps ps_row rm run stats lifecycle \
     stream update why
 USES_cli := base policy protocol archive store sandbox/kernel sandbox/cgroup sandbox/state \

@@ -8,17 +8,21 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/term_escape.h"
+#include "cli/choose.h"
 #include "cli/common/flags.h"
 #include "cli/common/report.h"
 #include "cli/consent.h"
 #include "cli/verbs.h"
 #include "rootfs-tools/changes/apply_kept.h"
+#include "rootfs-tools/changes/chosen.h"
 #include "sandbox/launch/audit.h"
 #include "sandbox/launch/result.h"
 
 struct job {
 	struct apply_kept apply;
 	char *const *words; /* borrowed: the wanted paths, up to a NULL; none: all */
+	struct chosen *chosen; /* owned; for each folder what the user has chosen; NULL
+				* without --interactive */
 	struct audit audit; /* opened if the sandbox was made with an audit log */
 };
 
@@ -49,6 +53,9 @@ static void job_init(struct job *j)
 
 static void job_done(struct job *j)
 {
+	for (size_t i = 0; j->chosen && i < j->apply.changes.cow.count; i++)
+		chosen_done(&j->chosen[i]);
+	own_free(&j->chosen);
 	audit_done(&j->audit);
 	apply_kept_done(&j->apply);
 }
@@ -164,6 +171,23 @@ static size_t count_words(char *const *words)
 	return count;
 }
 
+/* Notes the paths that the user has named or, with --interactive, chosen. */
+static void note_paths(struct audit_json *n, const struct job *j)
+{
+	const struct cow *c = &j->apply.changes.cow;
+	struct list chosen = { 0 };
+
+	for (size_t i = 0; j->chosen && i < c->count; i++)
+		for (size_t p = 0; p < j->chosen[i].paths.count; p++)
+			list_addf(&chosen, "%s/%s", c->folders[i].target,
+				  j->chosen[i].paths.items[p]);
+	if (j->chosen)
+		audit_json_words(n, "paths", chosen.items, chosen.count);
+	else
+		audit_json_words(n, "paths", j->words, count_words(j->words));
+	list_done(&chosen);
+}
+
 /* Writes the audit entry before any file is changed. */
 static int put_on_record(struct job *j, const char *event, struct err *e)
 {
@@ -173,7 +197,7 @@ static int put_on_record(struct job *j, const char *event, struct err *e)
 		return -1;
 	audit_note(&j->audit, &n);
 	note_folders(&n, &j->apply.changes.cow);
-	audit_json_words(&n, "paths", j->words, count_words(j->words));
+	note_paths(&n, j);
 	audit_json_yes(&n, "forced", j->apply.is_forced);
 	audit_json_yes(&n, "include_protected", j->apply.takes_protected);
 	return audit_add(&j->audit, event, &n, AUDIT_LASTING, e);
@@ -227,10 +251,34 @@ static int apply_recorded(struct job *j, struct err *e)
 /* --- what the user wants ---------------------------------------------------- */
 
 struct wish {
-	const char *name;   /* NULL: the changes are found by the current folder */
-	char *const *words; /* the wanted paths, up to a NULL */
-	bool is_sure;	    /* the user is not asked */
+	const char *name;    /* NULL: the changes are found by the current folder */
+	char *const *words;  /* the wanted paths, up to a NULL */
+	bool is_interactive; /* the user chooses from the changes */
+	bool is_sure;	     /* the user is not asked */
 };
+
+static size_t count_chosen(const struct job *j)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < j->apply.changes.cow.count; i++)
+		count += j->chosen[i].paths.count;
+	return count;
+}
+
+static int apply_chosen(struct job *j, struct err *e)
+{
+	struct apply_kept *k = &j->apply;
+
+	j->chosen = mem_zeroed(k->changes.cow.count, sizeof(*j->chosen));
+	k->chosen = j->chosen;
+	if (choose(&k->changes, j->chosen, e) < 0)
+		return -1;
+	if (count_chosen(j))
+		return apply_recorded(j, e);
+	(void)fprintf(stderr, "hutch: note: no change was chosen, and none is applied\n");
+	return 0;
+}
 
 static int apply_wish(struct job *j, const struct wish *w, struct err *e)
 {
@@ -238,8 +286,16 @@ static int apply_wish(struct job *j, const struct wish *w, struct err *e)
 	const bool is_asked = !w->is_sure && !j->apply.is_dry;
 
 	j->words = w->words;
+	if (w->is_interactive && w->is_sure)
+		return err_set(e, ERR_USAGE,
+			       "--interactive asks, and --yes does not; choose one");
 	if (kept_changes_open(kept, w->name, w->words, NULL, e) < 0)
 		return -1;
+	if (w->is_interactive) {
+		if (!w->name || kept->cow.is_generated)
+			consent_note(&kept->cow);
+		return apply_chosen(j, e);
+	}
 	if (is_asked && consent_to_apply(kept, w->name != NULL, e) < 0)
 		return -1;
 	return apply_recorded(j, e);
@@ -258,6 +314,8 @@ int apply_main(char **argv)
 		  &k->takes_protected, NULL },
 		{ 0, "partial", NULL, "the possible changes, even if others fail",
 		  &k->takes_parts, NULL },
+		{ 'i', "interactive", NULL, "ask about one change after the other",
+		  &w.is_interactive, NULL },
 		{ 'y', "yes", NULL, "do not ask", &w.is_sure, NULL },
 		{ 0, "dry-run", NULL, "say what would be done, and do nothing",
 		  &k->is_dry, NULL },

@@ -24,7 +24,7 @@ declare -gA _hutch_small_flags=([connect]='-d --descriptor' [ps]='-a --all --jso
 	[stats]='--json --no-stream' [wait]='' [pause]='' [unpause]='-f --force' [rename]=''
 	[update]='-m --memory --cpus --pids-limit'
 	[start]='-e --env --env-file --secret --secret-file --json' [stop]='-t --time' [kill]='' [rm]='-f --force' [diff]='--json -p --patch'
-	[apply]='-f --force --include-protected --partial -y --yes --dry-run' [discard]='--all -y --yes' [changes]='--json -q --quiet' [snapshot]='-m --message'
+	[apply]='-f --force --include-protected --partial -i --interactive -y --yes --dry-run' [discard]='--all -y --yes' [changes]='--json -q --quiet' [snapshot]='-m --message'
 	[commit]='-m --message')
 _hutch_cp_flags='-L --follow-link -q --quiet --max-size --idle-timeout -h --help'
 _hutch_doctor_flags='--json -h --help'

@@ -7,6 +7,7 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "rootfs-tools/changes/apply_parts.h"
+#include "rootfs-tools/changes/chosen.h"
 #include "rootfs-tools/changes/repository.h"
 #include "rootfs-tools/changes/upper_scan.h"
 
@@ -59,10 +60,20 @@ static int on_new_below(struct apply *a, const struct meeting *m, struct err *e)
 	return 0;
 }
 
+/* Returns whether the change was chosen.  A folder on the way is made if a chosen change
+ * is in it. */
+static bool is_chosen(const struct apply *a, const struct meeting *m)
+{
+	return !a->chosen || chosen_has(a->chosen, m->path) ||
+	       (m->is_on_way && chosen_is_above(a->chosen, m->path));
+}
+
 static int on_meeting(void *context, const struct meeting *m, struct err *e)
 {
 	struct apply *a = context;
 
+	if (!is_chosen(a, m))
+		return 0;
 	if (m->at < 0) /* the host has no parent folder: it was refused, or not made
 		        * because changes are only checked */
 		return apply_does_nothing(a) ? on_new_below(a, m, e) : 0;
@@ -116,6 +127,8 @@ static void on_left_out(void *context, const char *path, const char *why)
 {
 	struct apply *a = context;
 
+	if (a->chosen)
+		return;
 	if (!upper_scan_is_no_file(why)) {
 		(void)apply_refuse(a, path, why);
 		return;

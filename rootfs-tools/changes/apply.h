@@ -31,6 +31,7 @@
 #include "rootfs-tools/changes/apply_protect.h"
 #include "rootfs-tools/changes/changes_walk.h"
 
+struct chosen;
 struct err;
 struct repositories;
 
@@ -40,6 +41,9 @@ struct apply {
 	int dir;		   /* borrowed: the host's folder */
 	const struct list *wanted; /* the paths to apply, as in changes_walk.h; NULL:
 				    * all */
+	/* Borrowed: those of the wanted changes that the user has chosen; NULL: all, and
+	 * entries that the stream leaves out are reported. */
+	const struct chosen *chosen;
 	const char *id;		   /* identifies the sandbox's changes; also a part of the
 				    * temporary files' names */
 	int64_t started_ns;

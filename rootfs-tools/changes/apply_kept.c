@@ -10,11 +10,13 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "rootfs-tools/changes/apply.h"
+#include "rootfs-tools/changes/chosen.h"
 #include "rootfs-tools/changes/repository.h"
 
 void apply_kept_init(struct apply_kept *k)
 {
 	*k = (struct apply_kept){ .applying = -1, .record = -1 };
+	cow_init(&k->changes.cow);
 }
 
 void apply_kept_done(struct apply_kept *k)
@@ -77,7 +79,7 @@ static int make_changes(const struct apply_kept *k, struct apply *a, int upper,
 {
 	struct changes_stream t = { .fd = -1 };
 	const bool wants_content = !k->is_sweeping && !apply_kept_does_nothing(k) &&
-				   !a->wanted->count;
+				   !a->wanted->count && !a->chosen;
 
 	if (apply_begin(a, e) < 0)
 		return -1;
@@ -114,8 +116,10 @@ static int walk(struct apply_kept *k, size_t number, struct err *e)
 {
 	const struct cow *c = &k->changes.cow;
 	const struct list *wanted = &k->changes.wanted[number];
+	const struct chosen *chosen =
+		k->chosen && !k->is_sweeping ? &k->chosen[number] : NULL;
 
-	if (k->changes.is_partial && !wanted->count)
+	if ((k->changes.is_partial && !wanted->count) || (chosen && !chosen->paths.count))
 		return 0;
 	AUTO_CLOSE int dir = kept_changes_source(&c->folders[number], e);
 	AUTO_CLOSE int upper = dir < 0 ? -1 : cow_upper(c, number, e);
@@ -123,6 +127,7 @@ static int walk(struct apply_kept *k, size_t number, struct err *e)
 		return -1;
 	struct apply a = { .dir = dir,
 			   .wanted = wanted,
+			   .chosen = chosen,
 			   .id = c->id,
 			   .record = k->record,
 			   .started_ns = c->started_ns,
@@ -213,7 +218,7 @@ int apply_kept_make(struct apply_kept *k, struct err *e)
  * compared with the host again before they are removed. */
 static bool is_all_applied(const struct apply_kept *k)
 {
-	return !k->changes.is_partial && !k->refused && !k->left_out;
+	return !k->changes.is_partial && !k->chosen && !k->refused && !k->left_out;
 }
 
 int apply_kept_settle(struct apply_kept *k, struct err *e)

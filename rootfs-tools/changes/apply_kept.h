@@ -19,6 +19,7 @@
 
 #include "rootfs-tools/changes/kept_changes.h"
 
+struct chosen;
 struct err;
 struct repositories;
 
@@ -27,6 +28,8 @@ struct apply_kept {
 	/* The caller sets these members.  The callbacks get paths as processes in the
 	 * sandbox see them. */
 	bool is_forced, is_dry, takes_protected, takes_parts;
+	const struct chosen *chosen; /* borrowed: for each folder the chosen changes;
+				      * NULL: all are applied */
 	void (*on_done)(char kind, const char *path);
 	void (*on_refused)(const char *path, const char *why);
 	/* The result. */

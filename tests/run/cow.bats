@@ -589,6 +589,69 @@ typed() {
 	nothing_is_kept
 }
 
+# --- chosen one by one --------------------------------------------------------------
+
+prompt='expect apply it\? \[y,n,a,d,q,p,\?\] $'
+
+@test "apply -i asks about one change after the other, and shows a patch and what letters mean" {
+	work sh -c 'echo more >>a; mkdir d; echo x >d/x; rm n30; echo new >new; ln -s new z'
+	typed "expect ^hutch: note: changes of $name to $T/project\r" 'expect M +11 /workspace/a\r' \
+		"$prompt" 'send p\n' 'expect \+\+\+ b/a\r\n.*\r\n hello\r\n\+more\r' \
+		"$prompt" 'send ?\n' 'expect a: apply it and all others' \
+		"$prompt" 'send yn\n' 'expect q: apply neither' \
+		"$prompt" 'send y\n' 'expect A +- /workspace/d/\r' \
+		"$prompt" 'send n\n' 'expect D +81 /workspace/n30' \
+		"$prompt" 'send p\n' 'expect deleted file mode' \
+		"$prompt" 'send n\n' 'expect A +4 /workspace/new\r' \
+		"$prompt" 'send Y\n' 'expect A +- /workspace/z -> new\r' \
+		"$prompt" 'send n\n' 'expect M /workspace/a\r\nA /workspace/new\r' 'exit 0' 'never d/x' -- apply -i "$name"
+	[[ $(cat project/a project/new) == $'hello\nmore\nnew' && -e project/n30 && ! -e project/d && ! -L project/z ]]
+	[[ $(lines_of "$name") == $'A - /workspace/d/\nA 2 /workspace/d/x\nD 81 /workspace/n30\nA - /workspace/z -> new' ]]
+	typed "$prompt" 'send y\n' 'expect d/x' "$prompt" 'send a\n' 'expect A /workspace/z' 'exit 0' -- apply -i "$name"
+	[[ $(<project/d/x) == x && ! -e project/n30 && -L project/z ]]
+	nothing_is_kept
+}
+
+@test "apply -i ends at d and q with what was chosen, and at the end of input with nothing" {
+	work sh -c 'echo 1 >1; echo 2 >2; echo 3 >3; echo 4 >4; echo 5 >5'
+	typed "$prompt" 'send y\n' "$prompt" 'send \x04' 'expect hutch: nothing was applied' 'exit 125' -- apply -i "$name"
+	[[ ! -e project/1 ]]
+	typed "$prompt" 'send d\n' 'expect no change was chosen, and none is applied' 'exit 0' -- apply -i "$name"
+	typed "$prompt" 'send y\n' "$prompt" 'send q\n' 'expect A /workspace/1' 'exit 0' -- apply -i "$name"
+	typed "$prompt" 'send y\n' "$prompt" 'send d\n' 'expect A /workspace/2' 'exit 0' -- apply -i "$name"
+	typed 'expect /workspace/4' "$prompt" 'send y\n' 'expect \nA /workspace/4' 'exit 0' 'never workspace/[35]' -- apply -i "$name" 4
+	[[ $(ls project | head -3 | xargs) == '1 2 4' ]]
+	typed "$prompt" 'send a\n' 'expect A /workspace/3' 'exit 0' -- apply -i --dry-run "$name"
+	[[ $(lines_of "$name") == $'A 2 /workspace/3\nA 2 /workspace/5' ]]
+}
+
+@test "with apply -i only what is chosen is judged, and a repository is one thing" {
+	guarded 'mkdir sub; mkdir sub/.git; echo x >sub/.git/HEAD; echo y >sub/.git/refs; echo c >.git/HEAD
+		echo x >.git/hooks/h; echo more >>a; echo z >z'
+	echo host >>project/a
+	typed 'expect M +- /workspace/.git \(a git repository' "$prompt" 'send p\n' 'expect b/.git/hooks/h' \
+		"$prompt" 'send n\n' 'expect M +11 /workspace/a' "$prompt" 'send n\n' \
+		'expect A +- /workspace/sub/' "$prompt" 'send y\n' \
+		'expect A +- /workspace/sub/.git \(a git repository' "$prompt" 'send y\n' \
+		'expect A +2 /workspace/z' "$prompt" 'send y\n' \
+		'expect A /workspace/sub/.git/refs' 'exit 0' -- apply -i "$name"
+	[[ $(cat project/a project/.git/HEAD project/sub/.git/HEAD project/z) == $'hello\nhost\nref\nx\nz' ]]
+	typed "$prompt" 'send y\n' "$prompt" 'send y\n' 'expect nothing was applied: 2 of the changes' 'exit 125' -- apply -i "$name"
+	[[ $(cat project/a project/.git/HEAD) == $'hello\nhost\nref' ]]
+}
+
+@test "names that apply -i asks about are safe for the terminal, and it needs one" {
+	work sh -c 'echo 2 >"$(printf "e\033]0;t\007")"; printf "\033]0;t\007" >f'
+	typed 'expect A +2 /workspace/e\^\[\]0;t\^G\r' "$prompt" 'send p\n' "$prompt" 'send y\n' \
+		'expect workspace/f' "$prompt" 'send p\n' 'expect \+\^\[\]0;t\^G' "$prompt" 'send n\n' 'exit 0' \
+		'never \x1b|\x07' -- apply -i "$name"
+	[[ -e project/$'e\033]0;t\007' ]]
+	hutch apply -i "$name"
+	[[ $status == 125 && $stderr == 'hutch: --interactive asks on a terminal, and stdin or stderr is none'* ]]
+	hutch apply -i -y "$name"
+	[[ $status == 125 && $stderr == 'hutch: --interactive asks, and --yes does not; choose one' ]]
+}
+
 # --- changes with a name ------------------------------------------------------------
 
 @test "run --name and act --name give the changes that are kept their name" {

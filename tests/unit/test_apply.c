@@ -16,6 +16,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "rootfs-tools/changes/apply.h"
+#include "rootfs-tools/changes/chosen.h"
 #include "rootfs-tools/changes/repository.h"
 #include "tests/patience.h"
 #include "tests/unit/archive.h"
@@ -171,6 +172,40 @@ static void test_a_file_that_changed_after_the_beginning_is_refused(void **state
 	check_refused(&h, "f: was changed on this host");
 	scene_check_text(state, "host/f", "theirs");
 	no_temporary(state, "host");
+	heard_done(&h);
+}
+
+/* A change that was not chosen is neither made nor refused, whatever is the matter with
+ * it. */
+static void test_only_what_was_chosen_is_applied(void **state)
+{
+	struct chosen chosen = { 0 };
+	struct heard h = { 0 };
+
+	scene_dir(state, "host/d");
+	scene_file(state, "host/d/theirs", "was");
+	struct apply a = { .started_ns = begin(state), .record = -1, .chosen = &chosen };
+	scene_file(state, "host/d/theirs", "theirs");
+	scene_dir(state, "upper/d");
+	scene_file(state, "upper/d/theirs", "mine");
+	scene_file(state, "upper/d/chosen", "mine");
+	scene_file(state, "upper/other", "mine");
+	scene_dir(state, "upper/new");
+	scene_file(state, "upper/new/f", "mine");
+	scene_dir(state, "upper/.git");
+	scene_file(state, "upper/.git/HEAD", "mine");
+	chosen_add(&chosen, "d/chosen");
+	chosen_add(&chosen, ".git");
+	chosen_end(&chosen);
+	assert_int_equal(apply(state, &a, &h), 0);
+	assert_int_equal(h.refused.count, 0);
+	assert_int_equal(h.done.count, 3);
+	scene_check_text(state, "host/d/chosen", "mine");
+	scene_check_text(state, "host/.git/HEAD", "mine");
+	scene_check_text(state, "host/d/theirs", "theirs");
+	assert_false(scene_has(state, "host/other"));
+	assert_false(scene_has(state, "host/new"));
+	chosen_done(&chosen);
 	heard_done(&h);
 }
 
@@ -537,6 +572,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_file_that_changed_after_the_beginning_is_refused),
+		TEST(test_only_what_was_chosen_is_applied),
 		TEST(test_a_change_that_the_host_has_already_is_passed_over),
 		TEST(test_contents_of_any_length_are_made_what_they_are_inside),
 		TEST(test_files_of_one_apply_may_be_changed_by_the_next),
