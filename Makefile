@@ -50,7 +50,7 @@ ROOMS := base policy/json policy/bash policy/seccomp policy protocol archive sto
     rootfs-tools/layers rootfs-tools/index rootfs-tools/registry rootfs-tools/build rootfs-tools \
     cli lib
 
-FILES_base := account answer await base64 buffer err frame hex io json_write term_keys list nearest redact fd_pass \
+FILES_base := account answer await base64 buffer err frame hex io json_write term_keys list nearest note redact fd_pass \
     path resolve utf8 variables term_escape path_walk spot worker
 USES_base :=
 

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "base/mem.h"
+#include "base/note.h"
 #include "base/own.h"
 #include "base/term_escape.h"
 #include "cli/choose.h"
@@ -67,8 +68,8 @@ static void note_left_out(const struct apply_kept *k)
 	if (!k->first)
 		return;
 	AUTO_FREE char *first = term_escape_line(k->first);
-	(void)fprintf(stderr, "hutch: note: %llu cannot be applied, such as %s\n",
-		      (unsigned long long)k->left_out, first);
+	note_print("note: %llu cannot be applied, such as %s",
+		   (unsigned long long)k->left_out, first);
 }
 
 static void say_counts(const struct apply_kept *k, struct err *e)
@@ -226,10 +227,8 @@ static int apply(struct apply_kept *k, struct err *e)
 		return failed(k, e);
 	note_left_out(k);
 	if (k->changes.is_partial && !k->done && !k->refused && !k->left_out)
-		(void)fprintf(stderr,
-			      "hutch: note: nothing of '%s' is to be applied there; "
-			      "hutch diff %s lists all changes\n",
-			      k->changes.cow.name, k->changes.cow.name);
+		note_print("note: nothing of '%s' is to be applied there; hutch diff %s "
+			   "lists all changes", k->changes.cow.name, k->changes.cow.name);
 	return apply_kept_settle(k, e) < 0 ? -1 : refused(k, e);
 }
 
@@ -319,6 +318,7 @@ int apply_main(char **argv)
 		{ 'y', "yes", NULL, "do not ask", &w.is_sure, NULL },
 		{ 0, "dry-run", NULL, "say what would be done, and do nothing",
 		  &k->is_dry, NULL },
+		FLAG_QUIET,
 	};
 	const struct usage usage = {
 		.synopsis = "hutch apply [OPTIONS] [NAME [PATH...]]",

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/list.h"
+#include "base/note.h"
 #include "base/own.h"
 #include "base/term_escape.h"
 #include "cli/audit.h"
@@ -117,8 +118,8 @@ static void show(const struct shown *s, const struct ledger_line *line)
 
 	if (!ledger_read_entry(line->text, line->len, &head) ||
 	    json_view_scan(&entry, line->text, line->len - 1, NULL) < 0) {
-		(void)fprintf(stderr, "hutch: note: log.%u:%llu is no entry\n",
-			      line->file, (unsigned long long)line->number);
+		note_print("note: log.%u:%llu is no entry", line->file,
+			   (unsigned long long)line->number);
 		return;
 	}
 	if (!is_wanted(s, entry, &head))

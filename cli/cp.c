@@ -22,6 +22,7 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "base/mem.h"
+#include "base/note.h"
 #include "base/own.h"
 #include "base/term_escape.h"
 #include "base/worker.h"
@@ -58,7 +59,7 @@ struct end {
 };
 
 struct wish {
-	bool follows, is_quiet;
+	bool follows;
 	uint64_t size_max;
 	int64_t idle_ms; /* how long a sandbox may keep the copy waiting; 0: no limit */
 	struct end *from; /* owned: the operands that are copied */
@@ -424,9 +425,8 @@ static void tell_note(uint64_t count, const char *one, const char *many,
 	AUTO_FREE char *shown = term_escape_line(first);
 
 	if (count)
-		(void)fprintf(stderr, "hutch: note: %llu %s: %s%s\n",
-			      (unsigned long long)count, count == 1 ? one : many, shown,
-			      count == 1 ? "" : ", ...");
+		note_print("note: %llu %s: %s%s", (unsigned long long)count,
+			   count == 1 ? one : many, shown, count == 1 ? "" : ", ...");
 }
 
 /* Prints notes about files that were not copied.  The jail's counts and names are
@@ -449,10 +449,9 @@ static void tell_sum(const struct copy *c)
 	const int side = c->ends[WRITER]->kind == END_HOST ? WRITER : READER;
 	const struct outcome *o = &c->outcomes[side];
 
-	if (!c->wish->is_quiet && isatty(2) && c->ends[side]->kind == END_HOST)
-		(void)fprintf(
-			stderr, "hutch: copied %llu files and folders, %llu bytes\n",
-			(unsigned long long)o->entries, (unsigned long long)o->bytes);
+	if (isatty(2) && c->ends[side]->kind == END_HOST)
+		note_print("copied %llu files and folders, %llu bytes",
+			   (unsigned long long)o->entries, (unsigned long long)o->bytes);
 }
 
 static int finish(struct copy *c)
@@ -623,7 +622,7 @@ int cp_main(char **argv)
 	const struct flag flags[] = {
 		{ 'L', "follow-link", NULL, "if SRC is a link, copy what it leads to",
 		  &wish.follows, NULL },
-		{ 'q', "quiet", NULL, "no sum on a terminal", &wish.is_quiet, NULL },
+		FLAG_QUIET,
 		{ 0, "max-size", "BYTES", "most that may come out (default 64g)", NULL,
 		  &size },
 		{ 0, "idle-timeout", "DURATION",

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/json_write.h"
 #include "base/list.h"
+#include "base/note.h"
 #include "base/own.h"
 #include "base/term_escape.h"
 #include "cli/change_line.h"
@@ -145,10 +146,8 @@ static void tell_none(const struct diff *d, const char *name)
 {
 	if (d->changes.is_partial && !d->count && !d->left_out && !d->is_patch &&
 	    !d->is_json)
-		(void)fprintf(stderr,
-			      "hutch: note: nothing is changed there; "
-			      "hutch diff %s lists all changes\n",
-			      name);
+		note_print("note: nothing is changed there; hutch diff %s lists all "
+			   "changes", name);
 }
 
 static void tell_left_out(const struct diff *d)
@@ -156,9 +155,8 @@ static void tell_left_out(const struct diff *d)
 	if (!d->left_out)
 		return;
 	AUTO_FREE char *first = term_escape_line(d->first);
-	(void)fprintf(stderr, "hutch: note: %llu %s not shown, such as %s\n",
-		      (unsigned long long)d->left_out, d->left_out == 1 ? "is" : "are",
-		      first);
+	note_print("note: %llu %s not shown, such as %s", (unsigned long long)d->left_out,
+		   d->left_out == 1 ? "is" : "are", first);
 }
 
 /* Opens the sandbox's root, by its name or id. */
@@ -208,6 +206,7 @@ int diff_main(char **argv)
 	const struct flag flags[] = {
 		{ 0, "json", NULL, "one array on one line", &d.is_json, NULL },
 		{ 'p', "patch", NULL, "the changes in text files", &d.is_patch, NULL },
+		FLAG_QUIET,
 	};
 	const struct usage usage = {
 		.synopsis = "hutch diff [OPTIONS] [NAME [PATH...]]",

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/json_write.h"
 #include "base/list.h"
+#include "base/note.h"
 #include "base/own.h"
 #include "cli/common/client.h"
 #include "cli/common/flags.h"
@@ -19,17 +20,17 @@
 static void tell_signals(const struct client *c, struct json_view answer)
 {
 	if (json_view_is(json_view_get(answer, "by"), "signals"))
-		(void)fprintf(stderr,
-			      "hutch: note: sandbox '%s' is paused by signals "
-			      "(--best-effort): a process inside can undo that\n",
-			      c->name);
+		note_print("note: sandbox '%s' is paused by signals (--best-effort): a "
+			   "process inside can undo that", c->name);
 }
 
 int pause_main(char **argv)
 {
+	static const struct flag flags[] = { FLAG_QUIET };
 	static const struct usage usage = {
-		.synopsis = "hutch pause NAME...",
+		.synopsis = "hutch pause [-q] NAME...",
 		.about = "Stops everything inside where it stands, until hutch unpause.",
+		.flags = flags, .count = ARRAY_LEN(flags),
 		.operands_min = 1, .operands_max = SIZE_MAX,
 	};
 	static const struct foreach_sandbox pause = { .method = "pause",
@@ -82,9 +83,10 @@ int stop_main(char **argv)
 	const struct flag flags[] = {
 		{ 't', "time", "SECONDS", "between SIGTERM and the end (default 10)",
 		  NULL, &time },
+		FLAG_QUIET,
 	};
 	const struct usage usage = {
-		.synopsis = "hutch stop [-t SECONDS] NAME...",
+		.synopsis = "hutch stop [-q] [-t SECONDS] NAME...",
 		.about =
 			"Sends SIGTERM to everything inside, and ends the sandbox when it has "
 			"ended or\nthe time has passed.",

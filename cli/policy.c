@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "base/list.h"
+#include "base/note.h"
 #include "base/own.h"
 #include "base/term_escape.h"
 #include "cli/common/flags.h"
@@ -111,12 +112,9 @@ static void note_unprotected(const struct policy *p)
 		if (v->kind == VOLUME_TMPFS || !v->is_writable || v->is_cow)
 			continue;
 		AUTO_FREE char *target = term_escape_line(v->target);
-		(void)fprintf(
-			stderr,
-			"hutch: note: %s is shown :rw, where names that are not there yet "
-			"are not protected; :cow protects them, and --protect-missing "
-			"does, more slowly\n",
-			target);
+		note_print("note: %s is shown :rw, where names that are not there yet "
+			   "are not protected; :cow protects them, and --protect-missing "
+			   "does, more slowly", target);
 	}
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/list.h"
+#include "base/note.h"
 #include "base/own.h"
 #include "base/term_escape.h"
 
@@ -39,8 +40,7 @@ static void tell(struct remote_notes *h)
 		return;
 	if (++h->count <= REMOTE_NOTES_TOLD_MAX) {
 		AUTO_FREE char *shown = term_escape_line(h->last);
-		(void)fprintf(stderr, "hutch: note: sandbox '%s': %s\n", h->sandbox,
-			      shown);
+		note_print("note: sandbox '%s': %s", h->sandbox, shown);
 	}
 	own_free(&h->last);
 }
@@ -83,9 +83,8 @@ void remote_notes_end(struct remote_notes *h, bool has_failed)
 	if (!has_failed)
 		tell(h);
 	if (h->count > REMOTE_NOTES_TOLD_MAX)
-		(void)fprintf(stderr, "hutch: note: sandbox '%s': %llu more\n",
-			      h->sandbox,
-			      (unsigned long long)(h->count - REMOTE_NOTES_TOLD_MAX));
+		note_print("note: sandbox '%s': %llu more", h->sandbox,
+			   (unsigned long long)(h->count - REMOTE_NOTES_TOLD_MAX));
 }
 
 char *remote_notes_last(const struct remote_notes *h)

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/list.h"
+#include "base/note.h"
 #include "base/own.h"
 #include "cli/common/client.h"
 #include "cli/common/flags.h"
@@ -163,10 +164,8 @@ static void tell_kept(const char *id)
 		return;
 	bool is_settled = c.has_sum || c.is_live || cow_lock(&c, NULL) < 0;
 	if (is_settled || kept_changes_settle(&c, NULL) != 0)
-		(void)fprintf(stderr,
-			      "hutch: changes are kept as %s; hutch diff|apply|discard "
-			      "%s\n",
-			      c.name, c.name);
+		note_print("changes are kept as %s; hutch diff|apply|discard %s", c.name,
+			   c.name);
 	cow_done(&c);
 }
 
@@ -203,9 +202,10 @@ int rm_main(char **argv)
 	const struct flag flags[] = {
 		{ 'f', "force", NULL, "end those that live, even stuck ones", &is_forced,
 		  NULL },
+		FLAG_QUIET,
 	};
 	const struct usage usage = {
-		.synopsis = "hutch rm [-f] NAME...",
+		.synopsis = "hutch rm [-fq] NAME...",
 		.about = "Removes the records, logs and files of sandboxes that have "
 			 "ended.",
 		.flags = flags, .count = ARRAY_LEN(flags),
@@ -249,9 +249,11 @@ static int wait_one(const char *name, struct err *e)
 
 int wait_main(char **argv)
 {
+	static const struct flag flags[] = { FLAG_QUIET };
 	static const struct usage usage = {
-		.synopsis = "hutch wait NAME...",
+		.synopsis = "hutch wait [-q] NAME...",
 		.about = "Waits until sandboxes have ended, and prints their exit codes.",
+		.flags = flags, .count = ARRAY_LEN(flags),
 		.operands_min = 1, .operands_max = SIZE_MAX,
 	};
 	int code = 0;

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/list.h"
+#include "base/note.h"
 #include "base/own.h"
 #include "base/redact.h"
 #include "cli/common/options.h"
@@ -70,10 +71,9 @@ static void tell_usage(const struct launch *l, struct result *ret)
 	if (used.oom_kills && ret->status == RUN_SIGNALED && ret->signal == SIGKILL)
 		explain_oom(l, &used, ret);
 	if (used.pids_refused && l->policy->limits.pids)
-		(void)fprintf(stderr, "hutch: note: the limit of %llu processes (--pids-limit) was "
-				      "reached %llu times\n",
-			      (unsigned long long)l->policy->limits.pids,
-			      (unsigned long long)used.pids_refused);
+		note_print("note: the limit of %llu processes (--pids-limit) was reached "
+			   "%llu times", (unsigned long long)l->policy->limits.pids,
+			   (unsigned long long)used.pids_refused);
 }
 
 static void run_command(struct launch *l, struct result *ret)

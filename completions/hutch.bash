@@ -7,7 +7,7 @@ _hutch_verbs='act run create start exec shell pool cp port connect ps inspect lo
 _hutch_flags='--policy --image --pull --entrypoint --upper -v --volume --workspace --name --protect --protect-missing --toolchain --tmpfs --read-only -e --env
 	--env-file --secret --secret-file -w --workdir -u --user --hostname -i --interactive -t --tty --stdio
 	--network -p --publish --isolation --landlock --idmap --cap-add --cap-drop --seccomp -m --memory --cpus --pids-limit
-	--disk --cgroup-parent --best-effort --ulimit --timeout --audit --json --learn --dry-run --rm -h --help'
+	--disk --cgroup-parent --best-effort --ulimit --timeout --audit --json --learn --dry-run --rm -q --quiet -h --help'
 _hutch_create_only='--keep --ttl --idle-timeout --sample --lease'
 _hutch_not_create='--dry-run --name'
 _hutch_not_fork='--image --pull'
@@ -16,15 +16,17 @@ _hutch_why_only='-t --tty --rule'
 _hutch_questions='read write exec connect syscall act'
 _hutch_act_only='--stream --confirm'
 _hutch_act_create='--rule --lint'
-_hutch_shell_flags='-e --env --env-file --secret --secret-file -w --workdir -u --user --timeout -h --help'
+_hutch_shell_flags='-e --env --env-file --secret --secret-file -w --workdir -u --user --timeout -q --quiet -h --help'
 _hutch_exec_flags="$_hutch_shell_flags -i --interactive -t --tty -d --detach"
 # The flags of the verbs that take names and little else.
 declare -gA _hutch_small_flags=([connect]='-d --descriptor' [ps]='-a --all --json -q --quiet --no-trunc --format --filter'
 	[inspect]='' [logs]='-f --follow -n --tail --supervisor' [events]='-f --follow -a --all --json'
-	[stats]='--json --no-stream' [wait]='' [pause]='' [unpause]='-f --force' [rename]=''
+	[stats]='--json --no-stream' [wait]='-q --quiet' [pause]='-q --quiet' [unpause]='-f --force' [rename]=''
 	[update]='-m --memory --cpus --pids-limit'
-	[start]='-e --env --env-file --secret --secret-file --json' [stop]='-t --time' [kill]='' [rm]='-f --force' [diff]='--json -p --patch'
-	[apply]='-f --force --include-protected --partial -i --interactive -y --yes --dry-run' [discard]='--all -y --yes' [changes]='--json -q --quiet' [snapshot]='-m --message'
+	[start]='-e --env --env-file --secret --secret-file --json -q --quiet'
+	[stop]='-q --quiet -t --time' [kill]='' [rm]='-f --force -q --quiet' [diff]='--json -p --patch -q --quiet'
+	[apply]='-f --force --include-protected --partial -i --interactive -y --yes --dry-run -q --quiet'
+	[discard]='--all -y --yes' [changes]='--json -q --quiet' [snapshot]='-m --message -q --quiet'
 	[commit]='-m --message')
 _hutch_cp_flags='-L --follow-link -q --quiet --max-size --idle-timeout -h --help'
 _hutch_doctor_flags='--json -h --help'

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/list.h"
+#include "base/note.h"
 #include "base/own.h"
 #include "cli/common/table.h"
 #include "rootfs-tools/layers/ranged.h"
@@ -30,12 +31,11 @@ static void tell(const struct ranged_todo *t)
 
 	if (t->entries < TOLD_ENTRIES && t->bytes < TOLD_BYTES)
 		return;
-	(void)fprintf(stderr,
-		      "hutch: note: --idmap ranges: %zu layer%s of the image (%" PRIu64
-		      " entries, %s) %s copied once, so that files belong to the "
-		      "image's users\n",
-		      t->layers, t->layers == 1 ? "" : "s", t->entries, bytes,
-		      t->layers == 1 ? "is" : "are");
+	note_print("note: --idmap ranges: %zu layer%s of the image (%" PRIu64
+		   " entries, %s) %s copied once, so that files belong to the image's "
+		   "users",
+		   t->layers, t->layers == 1 ? "" : "s", t->entries, bytes,
+		   t->layers == 1 ? "is" : "are");
 }
 
 static int take_digests(char **argv, struct list *ret, struct err *e)

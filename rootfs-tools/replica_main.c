@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/list.h"
+#include "base/note.h"
 #include "base/own.h"
 #include "base/term_escape.h"
 #include "cli/common/report.h"
@@ -40,11 +41,9 @@ static int copy(const struct list *hexes, struct err *e)
 	if (!sum.left_out)
 		return 0;
 	AUTO_FREE char *first = term_escape_line(sum.first);
-	(void)fprintf(stderr,
-		      "hutch: note: %llu of the image cannot be copied and %s not in it, "
-		      "such as %s\n",
-		      (unsigned long long)sum.left_out, sum.left_out == 1 ? "is" : "are",
-		      first);
+	note_print("note: %llu of the image cannot be copied and %s not in it, such as "
+		   "%s", (unsigned long long)sum.left_out,
+		   sum.left_out == 1 ? "is" : "are", first);
 	return 0;
 }
 
@@ -58,9 +57,9 @@ int image_copy_root_main(char **argv)
 		report_error(&e);
 		return EXIT_HUTCH;
 	}
-	(void)fprintf(stderr, "hutch: note: the root is a copy of the image, since there "
-			      "is no overlayfs here (%s); hutch diff and snapshot cannot "
-			      "show files written to it\n", argv[0]);
+	note_print("note: the root is a copy of the image, since there is no overlayfs "
+		   "here (%s); hutch diff and snapshot cannot show files written to it",
+		   argv[0]);
 	for (size_t i = 1; argv[i]; i++)
 		list_add(&hexes, argv[i]);
 	int rc = copy(&hexes, &e);

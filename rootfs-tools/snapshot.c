@@ -9,6 +9,7 @@
 
 #include "archive/outcome.h"
 #include "base/err.h"
+#include "base/note.h"
 #include "base/own.h"
 #include "cli/common/client.h"
 #include "rootfs-tools/build/image_config.h"
@@ -72,8 +73,8 @@ static int stop_and_get(struct client *c, struct taken *t, struct err *e)
 static void tell_left_out(const struct outcome *o)
 {
 	if (o->left_out)
-		(void)fprintf(stderr, "hutch: note: %llu left out, such as %s\n",
-			      (unsigned long long)o->left_out, o->first);
+		note_print("note: %llu left out, such as %s",
+			   (unsigned long long)o->left_out, o->first);
 }
 
 static int write_tar(const struct store *s, struct client *c, struct taken *t,

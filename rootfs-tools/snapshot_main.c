@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/note.h"
 #include "base/own.h"
 #include "cli/common/flags.h"
 #include "cli/common/report.h"
@@ -81,9 +82,10 @@ int image_snapshot_main(char **argv)
 {
 	const struct flag flags[] = {
 		{ 'm', "message", "TEXT", "for the image's history", NULL, &message },
+		FLAG_QUIET,
 	};
 	const struct usage usage = {
-		.synopsis = "hutch snapshot [-m TEXT] NAME [REF]",
+		.synopsis = "hutch snapshot [-q] [-m TEXT] NAME [REF]",
 		.about =
 			"Keeps what a sandbox has written to its root, as an image over its own; "
 			"prints\nwhat that is called (default: localhost/NAME:1, 2, ...).",
@@ -162,7 +164,7 @@ static void report_snapshot(const struct reference *r)
 	char name[REFERENCE_MAX];
 
 	reference_print_short(r, name);
-	(void)fprintf(stderr, "hutch: the fork is made of the snapshot %s\n", name);
+	note_print("the fork is made of the snapshot %s", name);
 }
 
 static int print_source(const struct store *s, char **words, struct err *e)

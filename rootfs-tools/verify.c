@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/note.h"
 #include "base/own.h"
 #include "cli/common/flags.h"
 #include "cli/common/report.h"
@@ -187,11 +188,8 @@ static void on_wrong(void *context, const char *maps, const char *hex, bool is_s
 	struct ranged_look *l = context;
 
 	if (!is_sure) {
-		(void)fprintf(
-			stderr,
-			"hutch: note: layer %s for --idmap ranges (%s) was not looked "
-			"at: %s\n",
-			hex, maps, why->text);
+		note_print("note: layer %s for --idmap ranges (%s) was not looked at: %s",
+			   hex, maps, why->text);
 		return;
 	}
 	say(l->v, "layer %s for --idmap ranges (%s): %s", hex, maps, why->text);

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "base/nearest.h"
+#include "base/note.h"
 #include "base/own.h"
 #include "cli/common/foreign_flags.h"
 #include "cli/common/options.h"
@@ -139,16 +140,22 @@ int flags_check_value(const char *shown, const char *argument, const char *word,
 	return err_remedy(e, "if the value is a variable, it is empty and not quoted");
 }
 
+static int set(const struct flag *f, struct err *e)
+{
+	if (!f->is_set)
+		return note_silence() < 0 ? err_sys(e, "--%s", f->name) : 0;
+	*f->is_set = true;
+	return 0;
+}
+
 /* Takes one flag and its value.  `value`: the text after the flag in the same word,
  * or NULL. */
 static int take(const struct flag *f, const char *value, char ***at, struct err *e)
 {
 	if (!f->argument && value)
 		return err_set(e, ERR_USAGE, "--%s takes no value", f->name);
-	if (!f->argument) {
-		*f->is_set = true;
-		return 0;
-	}
+	if (!f->argument)
+		return set(f, e);
 	if (!value) {
 		AUTO_FREE char *shown = text_format("--%s", f->name);
 		value = *++*at;
@@ -207,7 +214,8 @@ static int read_letters(const struct usage *u, char ***at, struct err *e)
 			return unknown_letter(u, word, letter, e);
 		if (f->argument)
 			return take(f, letter[1] ? letter + 1 : NULL, at, e);
-		*f->is_set = true;
+		if (set(f, e) < 0)
+			return -1;
 	}
 	return 0;
 }

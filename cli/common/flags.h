@@ -14,11 +14,15 @@ struct flag {
 	const char *argument; /* the name of the flag's value in the help; NULL: the
 			       * flag takes no value */
 	const char *help;     /* NULL: the flag is known only to be refused */
-	bool *is_set;	      /* borrowed: set to true by a flag without a value */
+	bool *is_set;	      /* borrowed: set to true by a flag without a value; NULL:
+			       * FLAG_QUIET, which turns notes off (base/note.h) */
 	void *value; /* borrowed: gets the value of a flag that takes one: a const char
 		      * *, or, where `argument` ends with "...", a struct list of all
 		      * values */
 };
+
+/* The row of -q, in the tables of verbs that write notes. */
+#define FLAG_QUIET { 'q', "quiet", NULL, "no notes of hutch's on stderr", NULL, NULL }
 
 struct usage {
 	const char *synopsis; /* "hutch VERB [OPTIONS] NAME": errors take the verb and the

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/list.h"
+#include "base/note.h"
 #include "base/own.h"
 #include "cli/common/fd_flag.h"
 #include "cli/common/options.h"
@@ -477,6 +478,12 @@ static int take_detach(struct run_options *o, const char *value, struct err *e)
 	return 0;
 }
 
+static int take_quiet(struct run_options *o, const char *value, struct err *e)
+{
+	(void)o, (void)value;
+	return note_silence() < 0 ? err_sys(e, "--quiet") : 0;
+}
+
 static int take_help(struct run_options *o, const char *value, struct err *e)
 {
 	(void)value, (void)e;
@@ -557,11 +564,12 @@ const struct option option_table[] = {
 	{ 0, "confirm", NULL, take_confirm, "ask the client about actions" },
 	{ 0, "lint", NULL, take_lint, "add messages of the rootfs' linter to edits" },
 	{ 0, "rm", NULL, take_rm, "accepted; always so" },
+	{ 'q', "quiet", NULL, take_quiet, "no notes of hutch's on stderr" },
 	{ 'h', "help", NULL, take_help, "this text" },
 };
 const size_t option_count = ARRAY_LEN(option_table);
 
 bool option_is_early(const struct option *o)
 {
-	return o->take == take_policy || o->take == take_json;
+	return o->take == take_policy || o->take == take_json || o->take == take_quiet;
 }

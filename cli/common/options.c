@@ -33,6 +33,7 @@ static const struct {
 	{ "workdir", MAKERS | COMMANDS },
 	{ "user", MAKERS | COMMANDS },
 	{ "timeout", MAKERS | COMMANDS },
+	{ "quiet", VARIED },
 	{ "help", VARIED },
 	{ "interactive", VERB_RUN | VERB_EXEC },
 	{ "tty", VERB_RUN | VERB_EXEC | VERB_WHY },

@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "base/json_write.h"
 #include "base/list.h"
+#include "base/note.h"
 #include "base/own.h"
 #include "base/redact.h"
 #include "base/term_escape.h"
@@ -57,15 +58,13 @@ static void report_refused(const struct result *r)
 {
 	const size_t kinds = r->refusal_notes.count / 2;
 
-	for (size_t i = 0; i < kinds && i < REFUSED_LINES; i++)
-		(void)fprintf(stderr, "hutch: %s\nhutch: hint: %s\n",
-			      r->refusal_notes.items[2 * i],
-			      r->refusal_notes.items[2 * i + 1]);
+	for (size_t i = 0; i < kinds && i < REFUSED_LINES; i++) {
+		note_print("%s", r->refusal_notes.items[2 * i]);
+		note_print("hint: %s", r->refusal_notes.items[2 * i + 1]);
+	}
 	if (kinds > REFUSED_LINES)
-		(void)fprintf(stderr,
-			      "hutch: note: %zu more kinds of system calls were refused; "
-			      "--json tells all of them\n",
-			      kinds - REFUSED_LINES);
+		note_print("note: %zu more kinds of system calls were refused; --json "
+			   "tells all of them", kinds - REFUSED_LINES);
 }
 
 int report_end(int result, const struct err *e)
@@ -158,9 +157,8 @@ int report_result(const struct result *r, uint64_t timeout_ms, int json_fd)
 void report_network(const struct policy *policy)
 {
 	if (policy->network == NETWORK_HOST)
-		(void)fprintf(stderr,
-			      "hutch: --network host: the sandbox shares this host's "
-			      "network, its loopback services included\n");
+		note_print("--network host: the sandbox shares this host's network, its "
+			   "loopback services included");
 }
 
 void report_secrets(const struct policy *policy)
@@ -173,10 +171,8 @@ void report_secrets(const struct policy *policy)
 		(void)redact_add(&m, list_get_env(&policy->env_set, name), &is_hidden,
 				 NULL);
 		if (!is_hidden)
-			(void)fprintf(stderr,
-				      "hutch: note: the value of %s is shorter than %d "
-				      "bytes, and is not hidden\n",
-				      name, REDACT_MIN);
+			note_print("note: the value of %s is shorter than %d bytes, and "
+				   "is not hidden", name, REDACT_MIN);
 	}
 	redact_done(&m);
 }
@@ -200,11 +196,13 @@ void report_degraded(unsigned degraded)
 	degraded &= ~(unsigned)DEGRADED_IMAGE;
 	if (!degraded)
 		return;
-	(void)fprintf(stderr, "hutch: note: weaker here than asked for (--best-effort):");
+	struct list names = { 0 };
 	for (unsigned i = 0; i < DEGRADED_COUNT; i++)
 		if (degraded & 1u << i)
-			(void)fprintf(stderr, " --%s", result_degraded_name(i));
-	(void)fprintf(stderr, "\n");
+			list_addf(&names, "--%s", result_degraded_name(i));
+	AUTO_FREE char *line = list_join(&names, 0, " ");
+	note_print("note: weaker here than asked for (--best-effort): %s", line);
+	list_done(&names);
 }
 
 static bool is_program(const char *path)

@@ -11,6 +11,7 @@
 #include "archive/dir_names.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/note.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "cli/common/report.h"
@@ -320,10 +321,8 @@ void kept_changes_end(struct cow *c)
 	if (kept < 0)
 		report_error(&e);
 	if (kept != 0)
-		(void)fprintf(stderr,
-			      "hutch: changes are kept as %s; hutch diff|apply|discard "
-			      "%s\n",
-			      c->name, c->name);
+		note_print("changes are kept as %s; hutch diff|apply|discard %s", c->name,
+			   c->name);
 	cow_done(c);
 }
 

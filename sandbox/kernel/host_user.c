@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "base/list.h"
+#include "base/note.h"
 #include "policy/policy.h"
 #include "policy/units.h"
 #include "sandbox/kernel/log_level.h"
@@ -122,7 +123,7 @@ int host_user_become(const struct host_user *user, struct err *e)
  * the user that root becomes owns the folders that they name (store/folders.h). */
 static const char *const kept_by_clients[] = {
 	"XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "HOME",
-	LOG_LEVEL_VARIABLE, FORMAT_VARIABLE, NULL,
+	LOG_LEVEL_VARIABLE, FORMAT_VARIABLE, NOTE_VARIABLE, NULL,
 };
 
 /* Variables that stay in the environment of verbs that manage images.  They say where
@@ -151,6 +152,7 @@ static const char *const kept_for_images[] = {
 	"OH_RUNTIME_RUNTIME_IMAGE_REPO",
 	LOG_LEVEL_VARIABLE,
 	FORMAT_VARIABLE,
+	NOTE_VARIABLE,
 	NULL,
 };
 

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/list.h"
+#include "base/note.h"
 #include "base/own.h"
 #include "policy/environment.h"
 #include "policy/policy.h"
@@ -201,9 +202,8 @@ static int start(struct landlock_run *r, struct err *e)
 		return -1;
 	plan_command(r, private ? private : "/nonexistent");
 	choose_filters(r, &parts);
-	(void)dprintf(r->l.words,
-		      "hutch: note: --isolation landlock is weaker than namespaces: "
-		      "%s\n",
+	note_print_to(r->l.words,
+		      "note: --isolation landlock is weaker than namespaces: %s",
 		      landlock_run_loses);
 	if (subreaper_start(&parts, &r->subreaper, e) < 0)
 		return -1;

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/kernel.h"
 #include "base/list.h"
+#include "base/note.h"
 #include "base/own.h"
 #include "policy/policy.h"
 #include "policy/port_spec.h"
@@ -369,10 +370,9 @@ static int prepare_served(struct launch *l, const struct err *why, struct err *e
 		return -1;
 	plan_set_served(&l->plan, l->upper.path);
 	l->degraded |= DEGRADED_IMAGE | (l->policy->limits.disk ? DEGRADED_DISK : 0u);
-	(void)dprintf(l->words,
-		      "hutch: note: the root is served by %s, since there is no "
-		      "overlayfs here (%s); hutch diff and snapshot cannot tell what is "
-		      "written to it\n",
+	note_print_to(l->words,
+		      "note: the root is served by %s, since there is no overlayfs here "
+		      "(%s); hutch diff and snapshot cannot tell what is written to it",
 		      l->server.program.path, why->text);
 	return 0;
 }

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/note.h"
 #include "base/own.h"
 #include "policy/policy.h"
 #include "policy/port_spec.h"
@@ -154,7 +155,7 @@ void ports_tell(const struct ports *p, int to)
 {
 	for (size_t i = 0; i < p->count; i++)
 		if (p->all[i].is_found)
-			(void)dprintf(to, "hutch: note: %s leads to port %u inside\n",
+			note_print_to(to, "note: %s leads to port %u inside",
 				      /* a failure is ignored: without this note, the
 				       * ports work all the same */
 				      p->all[i].at.host, p->all[i].guest);

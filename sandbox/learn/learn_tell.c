@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/note.h"
 #include "base/own.h"
 #include "base/term_escape.h"
 #include "sandbox/launch/result.h"
@@ -16,13 +17,13 @@ static void line(const char *what, const char *about)
 							* inside may have chosen this
 							* text */
 
-	(void)fprintf(stderr, "hutch: %s%s\n", safe, about);
+	note_print("%s%s", safe, about);
 }
 
 static void tell_more(size_t count, const char *what)
 {
 	if (count > SHOWN)
-		(void)fprintf(stderr, "hutch: note: %zu more %s\n", count - SHOWN, what);
+		note_print("note: %zu more %s", count - SHOWN, what);
 }
 
 static void tell_wishes(const struct learn *l, const struct wishes *w)
@@ -32,10 +33,9 @@ static void tell_wishes(const struct learn *l, const struct wishes *w)
 					     [WISH_WRITE] = "read, written" };
 	AUTO_FREE char *out = term_escape_line(l->out);
 
-	(void)fprintf(stderr,
-		      "hutch: learned: %s shows %zu path%s of this host beside what every "
-		      "sandbox has; look at the policy before you use it\n",
-		      out, w->count, w->count == 1 ? "" : "s");
+	note_print("learned: %s shows %zu path%s of this host beside what every sandbox "
+		   "has; look at the policy before you use it", out, w->count,
+		   w->count == 1 ? "" : "s");
 	for (size_t i = 0; i < w->count && i < SHOWN; i++) {
 		const struct wish *one = &w->items[i];
 		AUTO_FREE char *what = text_format("  %s%s (%s)", one->path,
@@ -131,11 +131,8 @@ static void tell_addresses(const struct learn *l)
 	if (asked)
 		line(names, "");
 	if (t->lost_addresses)
-		(void)fprintf(
-			stderr,
-			"hutch: note: there were more addresses than the %d that are "
-			"kept\n",
-			TRACE_SET_ADDRESSES);
+		note_print("note: there were more addresses than the %d that are kept",
+			   TRACE_SET_ADDRESSES);
 }
 
 /* Tells which system calls were refused.  The policy leaves these calls
@@ -166,20 +163,12 @@ void learn_tell(const struct learn *l, const struct wishes *w,
 	tell_later(w);
 	tell_secrets(w);
 	if (l->trace.seen.lost)
-		(void)fprintf(
-			stderr,
-			"hutch: note: it used more paths than the %d that are kept; "
-			"the policy is not complete\n",
-			TRACE_SET_PATHS);
+		note_print("note: it used more paths than the %d that are kept; the "
+			   "policy is not complete", TRACE_SET_PATHS);
 	if (l->unshown)
-		(void)fprintf(
-			stderr,
-			"hutch: note: %zu files and folders of this host were not shown "
-			"to it, since there are too many; -v shows one\n",
-			l->unshown);
+		note_print("note: %zu files and folders of this host were not shown to "
+			   "it, since there are too many; -v shows one", l->unshown);
 	if (result->exit_code != 0)
-		(void)fprintf(stderr,
-			      "hutch: note: the command ended with %d: files that it did "
-			      "not get to are not in the policy\n",
-			      result->exit_code);
+		note_print("note: the command ended with %d: files that it did not get "
+			   "to are not in the policy", result->exit_code);
 }
