@@ -118,7 +118,7 @@ FILES_sandbox/kernel := notify_target caps countdown diagnose landlock_root moun
     sockets stdio mount_target terminal
 USES_sandbox/kernel := base policy/seccomp policy
 
-FILES_sandbox/cgroup := cgroup cgroup_limits delegate scope watchdog
+FILES_sandbox/cgroup := cgroup cgroup_limits delegate delegate_remedy scope watchdog
 USES_sandbox/cgroup := base policy sandbox/kernel
 
 FILES_sandbox/state := saved_spec pools registry registry_end registry_look registry_name \

@@ -19,7 +19,7 @@
 #include "sandbox/cgroup/scope.h"
 
 #define FILE_MAX (1u << 20)
-#define RUN_SCOPE "systemd-run --user --scope -p Delegate=yes hutch ..."
+#define WEAKER	 "; or add --best-effort, for limits that are weaker"
 
 static const struct {
 	enum controller bit;
@@ -257,9 +257,7 @@ static int lacks(const char *path, unsigned missing, struct err *e)
 			      controllers[i].name);
 		break;
 	}
-	return err_remedy(
-		e, "as root: systemctl edit user@.service, with [Service] and "
-		   "Delegate=cpu memory pids; then log in again; or add --best-effort");
+	return -1;
 }
 
 static int use_own(struct delegate *d, const struct outlook *o, struct err *e)
@@ -328,8 +326,10 @@ static int find_named(struct delegate *d, const char *name, unsigned needs, pid_
 			       "cgroups in it cannot have limits",
 			       name);
 	has |= delegate_controllers(fd, "cgroup.controllers");
-	if (needs & ~has)
-		return lacks(path, needs & ~has, e);
+	if (needs & ~has) {
+		(void)lacks(path, needs & ~has, e);
+		return err_remedy(e, "hutch doctor says how hutch gets cgroups with it");
+	}
 	use(d, path, &fd, has);
 	return 0;
 }
@@ -368,6 +368,18 @@ static int find(struct delegate *d, unsigned needs, pid_t waiter, struct err *e)
 	return scope_has_bus() ? find_in_scope(d, needs, e) : -1;
 }
 
+/* Adds the remedy that `hutch doctor` has for this host.  A command line that is too
+ * long for the error would be cut, so the remedy then names hutch doctor. */
+static void advise(unsigned needs, pid_t waiter, struct err *e)
+{
+	AUTO_OUTLOOK struct outlook o;
+
+	delegate_look(&o, needs, waiter);
+	AUTO_FREE char *remedy = delegate_remedy(&o, waiter ? waiter : getpid());
+	bool fits = remedy && strlen(remedy) + sizeof(WEAKER) <= ERR_REMEDY_MAX;
+	(void)err_remedy(e, "%s" WEAKER, fits ? remedy : "hutch doctor says more");
+}
+
 int delegate_find(struct delegate *d, const struct policy *policy, unsigned needs,
 		  pid_t waiter, struct err *e)
 {
@@ -383,9 +395,7 @@ int delegate_find(struct delegate *d, const struct policy *policy, unsigned need
 	if (policy->cgroup_parent)
 		(void)err_from(&why, "--cgroup-parent");
 	else if (!*why.remedy)
-		(void)err_remedy(&why,
-				 RUN_SCOPE "; or add --best-effort, for limits that "
-					   "are weaker");
+		advise(needs, waiter, &why);
 	(void)err_in(&why, "limits need a cgroup");
 	if (e)
 		*e = why;

@@ -18,6 +18,7 @@ struct err;
 struct policy;
 
 enum controller { CONTROLLER_MEMORY = 1, CONTROLLER_PIDS = 2, CONTROLLER_CPU = 4 };
+#define CONTROLLERS_ALL (CONTROLLER_MEMORY | CONTROLLER_CPU | CONTROLLER_PIDS)
 
 /* The findings about hutch's own cgroup and the folders above it: a launch decides
  * by them where it makes cgroups, and `hutch doctor` explains them.  `own` is the
@@ -59,6 +60,18 @@ int delegate_find(struct delegate *d, const struct policy *policy, unsigned need
 void delegate_look(struct outlook *ret, unsigned needs, pid_t companion);
 void outlook_done(struct outlook *o);
 #define AUTO_OUTLOOK __attribute__((cleanup(outlook_done)))
+
+/* Returns the commands that would give hutch a cgroup for limits, or controllers in it;
+ * allocated.  NULL: none is known.  `hutch` is the process that the caller's shell has
+ * started: the commands move that shell. */
+char *delegate_remedy(const struct outlook *o, pid_t hutch);
+
+/* Returns the controllers that the cgroup `folder` does not have. */
+unsigned delegate_missing(const char *folder);
+
+/* Returns the folder of the user manager's own cgroup, from which the manager's scopes
+ * get their controllers; allocated. */
+char *delegate_manager(const struct outlook *o);
 
 /* Returns the names of the controllers in the set, such as "memory, cpu, pids";
  * allocated. */

@@ -428,16 +428,8 @@ static int explain_to_root(const struct launch *l, struct err *e)
 {
 	if (!l->user.was_root)
 		return -1;
-	(void)err_in(e, "as user %u, for whom root's sandboxes stand (%s)", l->user.uid,
-		     l->user.why);
-	if (e->kind != ERR_REFUSED)
-		return -1;
-	return err_remedy(
-		e,
-		"`hutch doctor`, as root, says how this user gets one; with systemd: "
-		"systemd-run --uid=%u -p Delegate=yes --pipe hutch ...; or add "
-		"--best-effort, for limits that are weaker",
-		l->user.uid);
+	return err_in(e, "as user %u, for whom root's sandboxes stand (%s)", l->user.uid,
+		      l->user.why);
 }
 
 /* Finds a place for a cgroup.  Without a limit no cgroup is needed, and systemd is not

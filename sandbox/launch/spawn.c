@@ -448,8 +448,8 @@ static int cannot_clone(const struct child *c, struct err *e)
 		return diagnose_clone(c->parts->plan->namespaces, e);
 	(void)err_sys(e, "start the sandbox in its cgroup");
 	return err_remedy(
-		e, "hutch itself must live in the same delegated cgroup: systemd-run "
-		   "--user --scope -p Delegate=yes hutch ...");
+		e, "hutch itself must live in the same delegated cgroup; hutch doctor "
+		   "says how a shell gets into one");
 }
 
 static int make_child(struct child *c, struct sandbox *s, struct err *e)

@@ -1,6 +1,7 @@
 """limits.py CASE [ARG...]: the operations of limits.bats, mostly inside, where
 this file comes on stdin."""
 import array
+import json
 import os
 import signal
 import socket
@@ -43,6 +44,18 @@ def hang_up(path):
     print("ready", flush=True)
     while True:
         listener.accept()[0].close()
+
+
+def same_remedy(doctor, *runs):
+    """On the host: the hint of each run is the doctor's remedy for this host."""
+    with open(doctor) as file:
+        checks = json.load(file)["checks"]
+    remedy = next(check["remedy"] for check in checks if check["name"] == "cgroup")
+    assert remedy
+    for run in runs:
+        with open(run) as file:
+            hint = json.load(file)["error"]["remedy"]
+        assert hint == remedy + "; or add --best-effort, for limits that are weaker", hint
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "policy/policy.h"
+#include "sandbox/cgroup/scope.h"
 #include "tests/unit/scene.h"
 
 static const struct {
@@ -142,6 +143,75 @@ static void test_a_folder_that_is_no_cgroup(void **state)
 	policy_done(&p);
 }
 
+/* Cgroups as they may be found, below a root whose controllers are `root`, and how the
+ * remedy begins where systemd does not run; NULL: none is known. */
+static const struct {
+	const char *root, *own;
+	struct outlook o;
+	const char *remedy;
+} outlooks[] = {
+	{ NULL, NULL, { 0 }, "" },
+	{ "io", NULL, { 0 }, "boot with systemd.unified_cgroup_hierarchy=1" },
+	{ "cpu memory pids", NULL, { 0 }, NULL },
+	{ "cpu memory pids", "/a", { 0 }, "as root: cd " },
+	{ "cpu memory pids", "/a", { .is_marked = true }, "as root: cd " },
+	{ "cpu memory pids", "/a b", { .is_marked = true }, NULL },
+	{ "cpu memory pids",
+	  "/a/b",
+	  { .is_marked = true, .is_ours = true, .missing = CONTROLLER_CPU, .others = 1 },
+	  "as root: g=" },
+	{ "cpu memory pids",
+	  "/a",
+	  { .is_marked = true, .is_ours = true, .others = 1 },
+	  "g=" },
+	{ "cpu memory pids", "/a", { .is_marked = true, .is_ours = true }, NULL },
+};
+
+static void test_remedies(void **state)
+{
+	AUTO_FREE char *root = scene_path(state, "root");
+	const bool has_systemd = access("/run/systemd/system", F_OK) == 0;
+
+	if (scope_has_bus())
+		skip();
+	scene_dir(state, "root");
+	for (size_t i = 0; i < ARRAY_LEN(outlooks); i++) {
+		const char *wanted = outlooks[i].remedy;
+		AUTO_FREE char *file = text_format("%s/cgroup.controllers", root);
+		AUTO_CLOSE int fd =
+			open(file, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+		struct outlook o = outlooks[i].o;
+		o.root = outlooks[i].root ? root : NULL;
+		AUTO_FREE char *own = text_format(
+			"%s%s", root, outlooks[i].own ? outlooks[i].own : "");
+		o.own = outlooks[i].own ? own : NULL;
+		if (o.root)
+			assert_true(dprintf(fd, "%s\n", outlooks[i].root) > 0);
+		AUTO_FREE char *remedy = delegate_remedy(&o, getpid());
+		assert_int_equal(remedy != NULL, wanted != NULL);
+		if (wanted && (!has_systemd || strncmp(wanted, "as root", 7) != 0))
+			assert_memory_equal(remedy, wanted, strlen(wanted));
+	}
+}
+
+/* The commands for root move the process that has called hutch: this one's parent. */
+static void test_the_caller_is_moved(void **state)
+{
+	AUTO_FREE char *root = scene_path(state, "other");
+	AUTO_FREE char *file = scene_path(state, "other/cgroup.controllers");
+	AUTO_FREE char *end =
+		text_format("; echo %d >$g/shell/cgroup.procs", (int)getppid());
+	struct outlook o = { .root = root, .own = root };
+
+	if (scope_has_bus() || access("/run/systemd/system", F_OK) == 0)
+		skip();
+	scene_dir(state, "other");
+	AUTO_CLOSE int fd = open(file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	assert_true(dprintf(fd, "memory\n") > 0);
+	AUTO_FREE char *remedy = delegate_remedy(&o, getpid());
+	assert_non_null(strstr(remedy, end));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -149,6 +219,8 @@ int main(void)
 		cmocka_unit_test(test_lists_of_controllers),
 		cmocka_unit_test(test_words_for_subtree_control),
 		cmocka_unit_test(test_a_folder_that_is_no_cgroup),
+		cmocka_unit_test(test_remedies),
+		cmocka_unit_test(test_the_caller_is_moved),
 	};
 
 	return cmocka_run_group_tests(tests, scene_setup, scene_teardown);

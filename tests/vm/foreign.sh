@@ -7,13 +7,13 @@
 refused() {
 	hutch --memory 64m -- true
 	[ $rc = 125 ] && is status '"setup-error"' && grep -q 'not delegated to you' "$T/err" &&
-		grep -q 'systemd-run --user --scope -p Delegate=yes hutch' "$T/err"
+		grep -q 'hint: as root: .*; or add --best-effort' "$T/err"
 }
 # The cgroup exists and is delegated to the user, but hutch runs outside of it, so the
 # kernel refuses to move processes there.
 elsewhere() {
 	hutch --cgroup-parent "$GROUP" --memory 64m -- true
-	[ $rc = 125 ] && grep -q 'Delegate=yes' "$T/err" && nothing_left
+	[ $rc = 125 ] && grep -q 'must live in the same delegated cgroup' "$T/err" && nothing_left
 }
 watched() {
 	hutch --best-effort --memory 64m -- /hog heap 400

@@ -75,7 +75,7 @@ shared() {
 	# shellcheck disable=SC2016
 	(alone sh -c '"$@"; exit $?' sh "$H" run --memory 64m -- true 2>"$T/err")
 	[ $? = 125 ] && grep -q 'has other processes in it' "$T/err" &&
-		grep -q 'systemd-run --user --scope -p Delegate=yes hutch' "$T/err" && as_found
+		grep -q 'hint: g=.*; mkdir -p $g/shell; for p in' "$T/err" && as_found
 }
 doctor() {
 	(alone "$H" doctor) >"$T/doctor"
