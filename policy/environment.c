@@ -120,6 +120,14 @@ int environment_add_secret_file(struct policy *p, const char *path, struct err *
 	return err_from(e, from);
 }
 
+/* bash decodes \$ to $ or, for root, to #; dash knows no other escape.  Both expand the
+ * variables at each prompt, and so do the shells of busybox and ksh. */
+char *environment_prompt(const char *sandbox)
+{
+	return text_format("PS1=(hutch%s%s) $USER:$PWD\\$ ", sandbox ? " " : "",
+			   sandbox ? sandbox : "");
+}
+
 void environment_build(const struct policy *p, uint32_t uid, const char *shell,
 		       const char *timezone, struct list *ret)
 {
@@ -140,6 +148,8 @@ void environment_build(const struct policy *p, uint32_t uid, const char *shell,
 	if (p->has_terminal) {
 		const char *term = getenv("TERM");
 		list_addf(ret, "TERM=%s", term && *term ? term : "xterm");
+		AUTO_FREE char *prompt = environment_prompt(NULL);
+		list_add(ret, prompt);
 	}
 	for (size_t i = 0; i < p->env_set.count; i++)
 		list_set_env(ret, p->env_set.items[i]);

@@ -37,6 +37,11 @@ bool environment_is_secret(const struct policy *p, const char *name, size_t len)
 struct redact;
 int environment_mask(const struct policy *p, struct redact *ret, struct err *e);
 
+/* Returns "PS1=(hutch NAME) ...", allocated: the prompt of a shell that has a terminal,
+ * which tells its user that it is inside.  NULL: the sandbox has no name.  A shell's own
+ * files, as images have them, may set another one. */
+char *environment_prompt(const char *sandbox);
+
 /* Writes the whole environment into *ret, defaults first.  `shell` is the image's
  * shell, `timezone` the value of TZ. */
 void environment_build(const struct policy *p, uint32_t uid, const char *shell,

@@ -65,14 +65,25 @@ static void add_own(const struct request *call, struct job *j)
 	variables_apply(&call->s->dispatcher.variables, &j->env);
 }
 
+/* Adds the variables that a command on a terminal gets, unless the sandbox has them. */
+static void add_terminal(const struct request *call, struct job *j)
+{
+	AUTO_FREE char *prompt = environment_prompt(call->s->entry->name);
+
+	if (!list_get_env(&j->env, "TERM"))
+		list_add(&j->env, "TERM=xterm-256color");
+	if (!list_get_env(&j->env, "PS1"))
+		list_add(&j->env, prompt);
+}
+
 static int get_env(const struct request *call, struct job *j)
 {
 	struct json_at env, item = { 0 };
 	const char *key, *value;
 
 	add_own(call, j);
-	if (j->has_terminal && !list_get_env(&j->env, "TERM"))
-		list_add(&j->env, "TERM=xterm-256color");
+	if (j->has_terminal)
+		add_terminal(call, j);
 	const size_t own = j->env.count;
 	if (!json_member(&call->request->params, "env", &env))
 		return 0;

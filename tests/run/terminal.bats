@@ -10,6 +10,7 @@ setup() {
 }
 
 teardown() {
+	remove_boxes
 	end
 }
 
@@ -38,6 +39,40 @@ shell=(-it -e 'PS1=<''$?''> ' bash --norc --noprofile)
 	drive 'expect (?m)^0 ptmx' 'exit 0'
 	command=("$HUTCH" run -it "${inside[@]}" /usr/bin/python3 -SE /terminal.py second)
 	drive 'expect second /dev/pts/1' 'exit 0'
+}
+
+@test "the prompt of bash and sh says that they are in a sandbox" {
+	command=("$HUTCH" run -it bash)
+	drive 'expect \(hutch\) agent:/workspace\$ $' 'send cd /tmp\n' 'expect \(hutch\) agent:/tmp\$ $' \
+		'send exit 4\n' 'exit 4'
+	command=("$HUTCH" run -it -u root bash)
+	drive 'expect \(hutch\) root:/workspace# $' 'send exit 4\n' 'exit 4'
+	command=("$HUTCH" run -it sh)
+	drive 'expect \(hutch\) agent:/workspace\$ $' 'send exit 4\n' 'exit 4'
+	command=("$HUTCH" run -it -e 'PS1=mine> ' bash)
+	drive 'expect mine> $' 'never hutch' 'send exit 4\n' 'exit 4'
+}
+
+@test "a script has no prompt, and without a terminal the variable is not there" {
+	# shellcheck disable=SC2016
+	command=("$HUTCH" run -it bash -c 'echo "<${PS1-none}>"')
+	drive 'expect <none>' 'exit 0'
+	run "$HUTCH" run -- env
+	[[ $output != *PS1* ]]
+}
+
+@test "the prompt in a sandbox with a name has the name that it has now" {
+	"$HUTCH" create box
+	"$HUTCH" create -e 'PS1=given> ' given
+	command=("$HUTCH" shell box)
+	drive 'expect \(hutch box\) agent:/workspace\$ $' 'send exit 4\n' 'exit 4'
+	"$HUTCH" rename box crate
+	command=("$HUTCH" exec -it crate bash)
+	drive 'expect \(hutch crate\) agent:/workspace\$ $' 'send exit 4\n' 'exit 4'
+	command=("$HUTCH" exec -it -e 'PS1=mine> ' crate sh)
+	drive 'expect mine> $' 'send exit 4\n' 'exit 4'
+	command=("$HUTCH" shell given)
+	drive 'expect given> $' 'send exit 4\n' 'exit 4'
 }
 
 @test "the exit code comes through a terminal, and signals too" {
