@@ -28,6 +28,7 @@
 #include "sandbox/launch/supervise.h"
 #include "sandbox/plan/image.h"
 #include "sandbox/plan/plan_rlimits.h"
+#include "sandbox/plan/volumes.h"
 
 enum state { RUNNING, DRAINING, DONE };
 
@@ -205,6 +206,7 @@ static int start(struct landlock_run *r, struct err *e)
 	note_print_to(r->l.words,
 		      "note: --isolation landlock is weaker than namespaces: %s",
 		      landlock_run_loses);
+	volumes_tell_home(r->l.policy, r->l.words);
 	if (subreaper_start(&parts, &r->subreaper, e) < 0)
 		return -1;
 	stdio_handed_over(&r->l.stdio);

@@ -21,6 +21,7 @@
 #include "sandbox/launch/result.h"
 #include "sandbox/launch/supervise.h"
 #include "sandbox/plan/limits.h"
+#include "sandbox/plan/volumes.h"
 #include "sandbox/root/overlay.h"
 #include "sandbox/root/root_copy.h"
 #include "store/folders.h"
@@ -551,6 +552,7 @@ int launch_start(struct launch *l, struct err *e)
 	if (spawn_sandbox(&parts, &l->sandbox, e) < 0)
 		return -1;
 	ports_tell(&l->ports, l->words);
+	volumes_tell_home(l->policy, l->words);
 	/* PR_SET_DUMPABLE 0 keeps other processes out of this one's memory (ptrace(2),
 	 * access mode checking): the user that root became may have other processes, and
 	 * root's environment is still in this memory.  It also keeps secrets out of core

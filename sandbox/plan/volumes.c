@@ -13,9 +13,11 @@
 #include "base/kernel.h"
 #include "base/list.h"
 #include "base/mem.h"
+#include "base/note.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "base/resolve.h"
+#include "base/term_escape.h"
 #include "policy/policy.h"
 #include "sandbox/plan/plan.h"
 #include "sandbox/plan/protect_scan.h"
@@ -45,6 +47,43 @@ char *volumes_home(uid_t uid)
 	if (users)
 		(void)fclose(users); /* errors do not matter: the file was only read */
 	return home;
+}
+
+/* Tells whether `st` is the folder `home` or one above it.  Both are compared as inodes,
+ * since a link may lead to either.  A home that is / is that of no person. */
+static bool has_home(const struct stat *st, const char *home)
+{
+	AUTO_FREE char *at = home && *home == '/' ? realpath(home, NULL) : NULL;
+	bool is_there = at && strcmp(at, "/") != 0, is_it = false;
+	struct stat above;
+
+	while (is_there && !is_it) {
+		is_it = stat(*at ? at : "/", &above) == 0 &&
+			above.st_dev == st->st_dev && above.st_ino == st->st_ino;
+		is_there = *at != '\0';
+		if (is_there)
+			*strrchr(at, '/') = '\0';
+	}
+	return is_it;
+}
+
+void volumes_tell_home(const struct policy *policy, int to)
+{
+	AUTO_FREE char *listed = volumes_home(geteuid());
+
+	for (size_t i = 0; i < policy->volume_count; i++) {
+		const struct volume *v = &policy->volumes[i];
+		struct stat st;
+		if (!v->source || !v->from || stat(v->source, &st) < 0 ||
+		    (!has_home(&st, getenv("HOME")) && !has_home(&st, listed)))
+			continue;
+		AUTO_FREE char *from = term_escape_line(v->from);
+		note_print_to(to,
+			      "note: %s shows your whole home, .ssh and .aws with it; a "
+			      "folder of it is safer%s", from,
+			      v->is_writable && !v->is_cow ? ", or :ro, :cow" : "");
+		return;
+	}
 }
 
 static void list_below_home(struct list *paths, const char *home)

@@ -44,6 +44,10 @@ int volumes_check_apart(const struct volume *v, const char *source, struct list 
  * for its folders. */
 char *volumes_home(uid_t uid);
 
+/* Writes a note to `to` (base/note.h) about the first volume that shows the whole home of
+ * the user: a folder that is the home, or contains it. */
+void volumes_tell_home(const struct policy *policy, int to);
+
 /* Lists hutch's own folders, as they are now, and the folder of the audit log
  * `audit` (policy.h). */
 void volumes_list_own(const char *audit, struct list *ret);

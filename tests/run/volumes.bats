@@ -263,6 +263,24 @@ protects=(--protect .git/hooks --protect .git/config --protect ".git/modules/**/
 	[[ $output == $'.git\n.vscode\nfile' && $(cat w/.git) == 'gitdir: /nowhere' ]]
 }
 
+@test "a note says that the whole home is shown, once, and only then" {
+	hutch run --workspace "$HOME" -v /:/host:ro -- true
+	[ "$status" -eq 0 ]
+	[ "$stderr" = "hutch: note: --workspace $HOME shows your whole home, .ssh and .aws with it; a folder of it is safer, or :ro, :cow" ]
+	hutch run -v "$T:/t:ro" -- true
+	[ "$stderr" = "hutch: note: -v $T:/t:ro shows your whole home, .ssh and .aws with it; a folder of it is safer" ]
+	room home/project
+	hutch run --workspace "$HOME/project" -- true
+	[ -z "$stderr" ]
+	hutch run --isolation landlock --workspace "$HOME:ro" -- true
+	[[ $stderr == *"$HOME:ro shows your whole home"* || $status == 125 ]]
+	hutch create --workspace "$HOME:ro" box
+	[ "$stderr" = "hutch: note: --workspace $HOME:ro shows your whole home, .ssh and .aws with it; a folder of it is safer" ]
+	hutch rm -f box
+	hutch run --dry-run --workspace "$HOME" -- true
+	[ -z "$stderr" ]
+}
+
 @test "a folder with more than can be looked through is one sentence" {
 	room w/many
 	(cd w/many && seq -w 65536 | xargs touch)

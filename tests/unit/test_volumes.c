@@ -225,6 +225,66 @@ static void test_no_volumes_no_steps(void **state)
 	world_done(&w);
 }
 
+/* Volumes, and what the note about them begins and ends with; NULL: there is none. */
+static const struct {
+	const char *source, *rest, *says;
+} shown[] = {
+	{ "data", "/d", NULL },
+	{ "home/below", "/h", NULL },
+	{ "home", "/h", "safer, or :ro, :cow\n" },
+	{ "home/../link", "/h:ro", "safer\n" },
+	{ "home", "/h:cow", "safer\n" },
+	{ "", "/all:ro", "safer\n" },
+	{ "nowhere", "/n", NULL },
+};
+
+static void test_a_volume_that_shows_the_whole_home_is_told(void **state)
+{
+	AUTO_FREE char *home = scene_path(state, "home");
+	AUTO_FREE char *link = scene_path(state, "link");
+
+	scene_dir(state, "home/below");
+	assert_int_equal(symlink(home, link), 0);
+	for (size_t i = 0; i < ARRAY_LEN(shown); i++) {
+		char said[1024] = "";
+		struct world w;
+		int ends[2];
+		world_begin(&w);
+		bind(&w, state, shown[i].source, shown[i].rest);
+		assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+		AUTO_CLOSE int from = ends[0];
+		volumes_tell_home(&w.policy, ends[1]);
+		(void)close(ends[1]);
+		const ssize_t len = read(from, said, sizeof(said) - 1);
+		assert_int_equal(len > 0, shown[i].says != NULL);
+		if (shown[i].says) {
+			assert_non_null(strstr(said, "hutch: note: -v /"));
+			assert_string_equal(strstr(said, "safer"), shown[i].says);
+		}
+		world_done(&w);
+	}
+}
+
+static void test_the_whole_home_is_told_once(void **state)
+{
+	char said[4096] = "";
+	struct world w;
+	int ends[2];
+
+	world_begin(&w);
+	bind(&w, state, "home", "/a");
+	bind(&w, state, "home", "/b");
+	assert_int_equal(volume_parse_bind(&w.policy, "/:/host:ro", &w.e), 0);
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	AUTO_CLOSE int from = ends[0];
+	volumes_tell_home(&w.policy, ends[1]);
+	(void)close(ends[1]);
+	const ssize_t len = read(from, said, sizeof(said) - 1);
+	assert_true(len > 0);
+	assert_ptr_equal(strchr(said, '\n'), said + len - 1);
+	world_done(&w);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, home_setup, scene_teardown)
@@ -238,6 +298,8 @@ int main(void)
 		TEST(test_own_folders_are_never_mounted),
 		TEST(test_a_link_to_own_folders_is_looked_through),
 		TEST(test_no_volumes_no_steps),
+		TEST(test_a_volume_that_shows_the_whole_home_is_told),
+		TEST(test_the_whole_home_is_told_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
