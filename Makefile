@@ -51,7 +51,7 @@ ROOMS := base policy/json policy/bash policy/seccomp policy protocol archive sto
     cli lib
 
 FILES_base := account answer await base64 buffer err frame hex io json_write term_keys list nearest note redact fd_pass \
-    path resolve utf8 variables term_escape path_walk spot worker
+    path resolve utf8 variables term_escape path_walk spot wait_line worker
 USES_base :=
 
 FILES_policy/json := json json_scan json_string

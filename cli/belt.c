@@ -67,6 +67,7 @@ static bool hand_on(struct belt *b, int64_t now)
 		return false;
 	}
 	b->moved_ms = now;
+	b->moved += n > 0 ? (uint64_t)n : 0;
 	b->is_full = false;
 	if (n <= 0) /* 0: the writer has closed its end; EPIPE: the reader has closed
 		     * its end */

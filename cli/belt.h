@@ -23,6 +23,7 @@ struct belt {
 	int in, out;	  /* owned: the pipes' ends that bytes come from and go to;
 			   * both -1: the belt has ended */
 	bool is_full;	  /* the belt waits for the reader; false: for the writer */
+	uint64_t moved;	  /* bytes that were moved */
 	int64_t moved_ms; /* the time (clock.h) when bytes were last moved, or the belt
 			   * began or ended */
 };

@@ -25,10 +25,12 @@
 #include "base/note.h"
 #include "base/own.h"
 #include "base/term_escape.h"
+#include "base/wait_line.h"
 #include "base/worker.h"
 #include "cli/belt.h"
 #include "cli/common/flags.h"
 #include "cli/common/report.h"
+#include "cli/common/table.h"
 #include "cli/copy_dest.h"
 #include "cli/copy_request.h"
 #include "cli/copy_worker.h"
@@ -138,6 +140,7 @@ struct copy {
 	struct worker workers[SIDES];
 	struct outcome outcomes[SIDES];
 	struct remote_notes notes[SIDES];
+	struct wait_line line;
 	bool is_late; /* the side with index `late` has exceeded its time limit */
 	int late;
 };
@@ -337,11 +340,23 @@ static void serve(struct copy *c, const struct pollfd w[WATCHED], int64_t now)
 {
 	belt_serve(&c->belt, w + TAR, now);
 	for (int i = 0; i < SIDES; i++) {
-		if (w[NOTES + i].revents)
+		if (w[NOTES + i].revents) {
+			wait_line_hide(&c->line);
 			remote_notes_listen(&c->notes[i]);
+		}
 		if (w[RESULTS + i].revents)
 			outcome_wait(&c->workers[i], &c->outcomes[i]);
 	}
+}
+
+static void show(struct copy *c, int64_t now)
+{
+	if (!clock_is_due(wait_line_due(&c->line), now))
+		return;
+	AUTO_FREE char *bytes = table_bytes(c->belt.moved);
+	AUTO_FREE char *text =
+		text_format("copying %s: %s", c->ends[WRITER]->path, bytes);
+	wait_line_draw(&c->line, text, now);
 }
 
 /* Runs the loop's body once.  Returns 0, or the signal that ends the copy. */
@@ -350,12 +365,14 @@ static int turn(struct copy *c, int signals)
 	struct pollfd w[WATCHED];
 
 	watch(c, signals, w);
-	if (poll(w, WATCHED, clock_wait(due(c), clock_ms())) < 0)
+	const int64_t until = clock_sooner(due(c), wait_line_due(&c->line));
+	if (poll(w, WATCHED, clock_wait(until, clock_ms())) < 0)
 		return 0; /* poll(2) failed with EINTR: this process was stopped, and
 			   * SIGCONT has come */
 	const int64_t now = clock_ms();
 	serve(c, w, now);
 	look_at_time(c, now);
+	show(c, now);
 	return w[SIGNALS].revents ? fatal_signal(signals) : 0;
 }
 
@@ -368,6 +385,7 @@ static int wait_for_both(struct copy *c, int signals)
 	while (signo == 0 && !c->is_late &&
 	       (c->workers[WRITER].pid || c->workers[READER].pid))
 		signo = turn(c, signals);
+	wait_line_end(&c->line);
 	return signo;
 }
 
@@ -504,12 +522,14 @@ static void copy_done(struct copy *c)
  * signal that ended the copy. */
 static int copy_one(const struct wish *w, const struct end *from, int signals)
 {
+	const int64_t now = clock_ms();
 	struct copy c;
 	struct err e;
 	int code = EXIT_HUTCH;
 
 	copy_init(&c, w, from);
-	if (start(&c, clock_ms(), &e) < 0) {
+	wait_line_begin(&c.line, now);
+	if (start(&c, now, &e) < 0) {
 		report_error(&e);
 	} else {
 		int signo = wait_for_both(&c, signals);

@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "base/wait_line.h"
 #include "cli/common/client.h"
 #include "sandbox/state/pools.h"
 
@@ -186,7 +187,11 @@ int pool_take(const char *pool, int64_t timeout_ms, struct client *ret, struct e
 						: text_format("{\"timeout\":%.3f}",
 							      (double)timeout_ms / 1000);
 	struct pool_answer a;
+	AUTO_FREE char *text = text_format("waiting for a sandbox of pool '%s'", pool);
+	struct wait_line w;
+	wait_line_start(&w, text);
 	int result = ask(pool, "take", params, due, &a, e);
+	wait_line_stop(&w);
 
 	AUTO_FREE char *name =
 		result < 0 ? NULL : json_view_string(json_view_get(a.result, "sandbox"));

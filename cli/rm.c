@@ -13,6 +13,7 @@
 #include "base/list.h"
 #include "base/note.h"
 #include "base/own.h"
+#include "base/wait_line.h"
 #include "cli/common/client.h"
 #include "cli/common/flags.h"
 #include "cli/common/foreach_sandbox.h"
@@ -146,9 +147,15 @@ static int remove_one(const char *name, bool is_forced, struct err *e)
 		return err_remedy(e, "hutch stop %s first, or hutch rm -f %s", name,
 				  name);
 	}
-	if (end(name, e) < 0)
+	AUTO_FREE char *text = text_format("waiting for sandbox '%s' to end", name);
+	struct wait_line w;
+	wait_line_start(&w, text);
+	int rc = end(name, e);
+	if (rc == 0)
+		foreach_sandbox_settle(name, id);
+	wait_line_stop(&w);
+	if (rc < 0)
 		return -1;
-	foreach_sandbox_settle(name, id);
 	/* A sandbox made with --rm has removed its files itself, so there is nothing
 	 * to forget, which is no error. */
 	return forget(name, id, e) < 0 && e->kind != ERR_NOT_FOUND ? -1 : 0;
@@ -236,7 +243,12 @@ static int wait_one(const char *name, struct err *e)
 	struct json_view record;
 	int64_t code = 0;
 
-	if (registry_wait(name, &text, e) < 0)
+	AUTO_FREE char *line = text_format("waiting for sandbox '%s' to end", name);
+	struct wait_line w;
+	wait_line_start(&w, line);
+	int rc = registry_wait(name, &text, e);
+	wait_line_stop(&w);
+	if (rc < 0)
 		return e->kind == ERR_NOT_FOUND ? client_absent(name, e) : -1;
 	if (json_view_scan(&record, text, strlen(text), e) < 0 ||
 	    !json_view_integer(json_view_get(record, "exit_code"), &code))

@@ -10,5 +10,9 @@
  * EWOULDBLOCK where `operation` has LOCK_NB and another process holds the lock. */
 int lock_take(int fd, int operation);
 
+/* Takes a lock like lock_take(), and says on a terminal that it waits for another
+ * process, which is `doing` something (base/wait_line.h). */
+int lock_await(int fd, int operation, const char *doing);
+
 /* Returns whether `name` in the folder `parent` is the file that is open as `fd`. */
 bool lock_is_at(int parent, const char *name, int fd);

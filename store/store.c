@@ -143,12 +143,14 @@ int store_lock(const struct store *s, bool alone, bool waits, struct err *e)
 
 	if (fd < 0)
 		return err_sys(e, "open the lock of the store");
-	if (lock_take(fd, (alone ? LOCK_EX : LOCK_SH) | (waits ? 0 : LOCK_NB)) == 0)
+	const int operation = alone ? LOCK_EX : LOCK_SH;
+	const char *doing = alone ? "adding to the store" : "removing from the store";
+	if ((waits ? lock_await(fd, operation, doing)
+		   : lock_take(fd, operation | LOCK_NB)) == 0)
 		return fd_take(&fd);
 	if (errno != EWOULDBLOCK)
 		return err_sys(e, "lock the store");
-	(void)err_set(e, ERR_BUSY, "another process is just %s the store",
-		      alone ? "adding to" : "removing from");
+	(void)err_set(e, ERR_BUSY, "another process is just %s", doing);
 	if (e)
 		e->sys = EWOULDBLOCK;
 	return -1;

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/list.h"
 #include "base/own.h"
+#include "base/wait_line.h"
 #include "cli/common/client.h"
 #include "cli/common/report.h"
 #include "sandbox/launch/result.h"
@@ -48,23 +50,40 @@ static void ask(struct asked *a, const char *name, const struct foreach_sandbox 
 		report_error(&e);
 }
 
+static int await(struct asked *a, const struct foreach_sandbox *what,
+		 struct json_view *ret, struct err *e)
+{
+	struct client *c = &a->client;
+	int rc = client_await(c, a->request, ret, e);
+
+	if (!what->is_the_end)
+		return rc;
+	if (rc < 0 && !(c->is_greeted && c->is_closed))
+		return -1;
+	foreach_sandbox_settle(c->name, c->id);
+	return 0;
+}
+
 /* Waits for the answer of one sandbox, and prints its name or the error.  Returns
  * true when the request was carried out. */
 static bool collect(struct asked *a, const struct foreach_sandbox *what)
 {
 	struct client *c = &a->client;
+	AUTO_FREE char *text = text_format("waiting for sandbox '%s'%s", c->name,
+					   what->is_the_end ? " to end" : "");
 	struct json_view answer = { 0 };
+	struct wait_line w;
 	struct err e;
 
-	if (client_await(c, a->request, &answer, &e) < 0 &&
-	    !(what->is_the_end && c->is_greeted && c->is_closed)) {
+	wait_line_start(&w, text);
+	int rc = await(a, what, &answer, &e);
+	wait_line_stop(&w);
+	if (rc < 0) {
 		report_error(&e);
 		return false;
 	}
 	if (what->tell)
 		what->tell(c, answer);
-	if (what->is_the_end)
-		foreach_sandbox_settle(c->name, c->id);
 	(void)printf("%s\n", c->name);
 	(void)report_flush(); /* writes the name now, since the next answer may take long;
 			       * main() reports a failure */

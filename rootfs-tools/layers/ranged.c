@@ -66,7 +66,7 @@ static int lock_all(int ranged, struct err *e)
 	AUTO_CLOSE int fd =
 		openat(ranged, LOCK, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 
-	if (fd < 0 || lock_take(fd, LOCK_EX) < 0)
+	if (fd < 0 || lock_await(fd, LOCK_EX, "copying layers for --idmap ranges") < 0)
 		return err_sys(e, "lock the layers for --idmap ranges");
 	return fd_take(&fd);
 }

@@ -9,6 +9,7 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/wait_line.h"
 #include "rootfs-tools/index/document.h"
 #include "rootfs-tools/index/images.h"
 #include "rootfs-tools/layers/blobs.h"
@@ -266,9 +267,22 @@ static int fetch_layers(struct fetch *f, struct err *e)
 	return rc;
 }
 
+/* Finds out what is to be got.  A registry may take long to answer. */
+static int fetch_documents(struct fetch *f, struct err *e)
+{
+	AUTO_FREE char *text = text_format("waiting for %s", registry_host(f->registry));
+	struct wait_line w = { .leash = -1 };
+
+	if (f->progress->style == PROGRESS_BAR)
+		wait_line_start(&w, text);
+	int rc = find_manifest(f, e) < 0 ? -1 : read_config(f, e);
+	wait_line_stop(&w);
+	return rc;
+}
+
 static int fetch_all(struct fetch *f, struct err *e)
 {
-	if (find_manifest(f, e) < 0 || read_config(f, e) < 0 || fetch_layers(f, e) < 0)
+	if (fetch_documents(f, e) < 0 || fetch_layers(f, e) < 0)
 		return -1;
 	return images_finish(f->store, &f->digest, f->ref, e);
 }

@@ -3,16 +3,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/list.h"
 #include "base/mem.h"
+#include "base/note.h"
 #include "base/own.h"
+#include "base/wait_line.h"
 
 #define DRAW_MS	    100
-#define COLUMNS	    80 /* columns that are used if the terminal's size is not known */
-#define COLUMNS_MAX 1000
 #define BAR_MIN	    10
 #define BAR_MAX	    40
 #define SPEED_MS    1000 /* over less time no speed is shown, since it would not be
@@ -22,7 +21,7 @@ enum progress_style progress_style(bool is_quiet, bool may_bar)
 {
 	const char *term = getenv("TERM");
 
-	if (is_quiet)
+	if (is_quiet || note_is_silent())
 		return PROGRESS_NONE;
 	if (!may_bar || !isatty(STDERR_FILENO) || (term && !strcmp(term, "dumb")))
 		return PROGRESS_LINES;
@@ -89,21 +88,11 @@ char *progress_line(const struct progress *p, size_t columns, int64_t now)
 	return text_format("%.*s", (int)columns, line);
 }
 
-static size_t columns_now(void)
-{
-	struct winsize size;
-
-	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col < 2)
-		return COLUMNS - 1;
-	/* The last column stays free: some terminals wrap after it. */
-	return (size.ws_col < COLUMNS_MAX ? size.ws_col : COLUMNS_MAX) - 1u;
-}
-
 static void draw(struct progress *p, bool is_due, int64_t now)
 {
 	if (p->style != PROGRESS_BAR || (!is_due && now - p->drawn_ms < DRAW_MS))
 		return;
-	AUTO_FREE char *line = progress_line(p, columns_now(), now);
+	AUTO_FREE char *line = progress_line(p, wait_line_columns(), now);
 	(void)fprintf(stderr, "\r%s\033[K", line);
 	(void)fflush(stderr);
 	p->drawn_ms = now;

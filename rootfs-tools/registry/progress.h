@@ -23,8 +23,8 @@ struct progress {
 	bool is_drawn; /* the progress line is on the terminal now */
 };
 
-/* Chooses a style: PROGRESS_BAR if `may_bar` is set and stderr is a terminal that can
- * redraw a line. */
+/* Chooses a style: PROGRESS_NONE if `is_quiet` is set or notes are off (base/note.h);
+ * PROGRESS_BAR if `may_bar` is set and stderr is a terminal that can redraw a line. */
 enum progress_style progress_style(bool is_quiet, bool may_bar);
 
 /* Begins to show a pull.  `at[i]` bytes of layer i are in the store already; `total`

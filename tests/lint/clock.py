@@ -21,6 +21,7 @@ FOLDERS = ("actions", "archive", "base", "cli", "executor", "include", "lib", "p
 # reads the clock for it.
 LOOPS = """
 base/await.c: await_ready
+base/wait_line.c: tell
 executor/fileops/errand_grep.c: is_past
 executor/executor.c: look_at_clock
 executor/process/seize.c: seize_all wait_for_all
@@ -43,6 +44,7 @@ store/ledger.c: ledger_lock
 # FILE: functions that may read the clock at a start: of a loop, of a wait for an
 # answer, or of an interval that is measured.
 STARTS = """
+base/wait_line.c: wait_line_start
 executor/executor.c: executor_init
 rootfs-tools/registry/fetch.c: fetch_layers
 rootfs-tools/registry/credential_helper.c: credential_helper_get

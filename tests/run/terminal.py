@@ -16,6 +16,7 @@ is 1.
 	kill-child NAME		SIGKILL to the command's child of that name
 	hangup			the terminal is gone
 	gone			the command has ended, however
+	do COMMAND		a shell outside of the terminal runs this
 """
 import fcntl
 import os
@@ -25,6 +26,7 @@ import re
 import select
 import signal
 import struct
+import subprocess
 import sys
 import termios
 
@@ -142,6 +144,8 @@ class Terminal:
         elif word == "hangup":
             os.close(self.slave)
             os.close(self.master)
+        elif word == "do":
+            subprocess.run(["sh", "-c", rest], check=True, timeout=PATIENCE)
         elif word == "gone":
             self.wait_for_end()
         else:
