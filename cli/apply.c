@@ -275,7 +275,7 @@ static int apply_chosen(struct job *j, struct err *e)
 		return -1;
 	if (count_chosen(j))
 		return apply_recorded(j, e);
-	(void)fprintf(stderr, "hutch: note: no change was chosen, and none is applied\n");
+	note_print("note: no change was chosen, and none is applied");
 	return 0;
 }
 

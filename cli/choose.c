@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/list.h"
+#include "base/note.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "base/term_escape.h"
@@ -187,8 +188,8 @@ static void tell_left_out(const struct choosing *c)
 	if (!c->left_out)
 		return;
 	AUTO_FREE char *first = term_escape_line(c->first);
-	(void)fprintf(stderr, "hutch: note: %llu cannot be chosen, such as %s\n",
-		      (unsigned long long)c->left_out, first);
+	note_print("note: %llu cannot be chosen, such as %s",
+		   (unsigned long long)c->left_out, first);
 }
 
 int choose(const struct kept_changes *p, struct chosen *ret, struct err *e)

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/list.h"
+#include "base/note.h"
 #include "base/own.h"
 #include "base/term_escape.h"
 #include "cli/common/ask.h"
@@ -36,8 +37,7 @@ void consent_note(const struct cow *c)
 	AUTO_FREE char *folders = folders_of(c);
 
 	if (isatty(2))
-		(void)fprintf(stderr, "hutch: note: changes of %s to %s\n", c->name,
-			      folders);
+		note_print("note: changes of %s to %s", c->name, folders);
 }
 
 int consent_to_apply(const struct kept_changes *p, bool is_named, struct err *e)
