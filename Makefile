@@ -541,7 +541,7 @@ uninstall:
 # --- packages of a release ---------------------------------------------------
 
 # A tarball, a .deb and a wheel in build/dist, whose programs are static. The same sources and
-# libraries give the same bytes in the same folder.
+# libraries give the same bytes in any folder.
 DIST      := $(B)/dist
 DIST_FILES = $(DIST)/$(ARCH)
 DIST_MAKE  = $(MAKE) B=$(DIST_FILES) CC=$(CC) ARCH=$(ARCH) STATIC=$(abspath $(DIST_FILES)/libraries) \

@@ -9,6 +9,9 @@
 #
 # libcurl speaks http and https alone, and OpenSSL does nothing that libcurl and
 # hutch-image do not ask of it.
+#
+# The same sources give the same bytes in any folder.  OpenSSL keeps the compiler's name and its
+# flags as a string, so that no path may be in these: the script hutch-cc adds the paths.
 set -eu
 dir=$(realpath -m "$1") arch=${2:-$(uname -m)}
 musl=/usr/lib/$arch-linux-musl
@@ -81,14 +84,15 @@ cat >"$specs" <<-END
 	-nostdlib -static
 
 END
-cat >"$sources/cc" <<-END
+mkdir -p "$sources/bin"
+cat >"$sources/bin/hutch-cc" <<-END
 	#!/bin/sh
-	exec ${cross}gcc -no-pie "\$@" -specs "$specs"
+	exec ${cross}gcc -no-pie "-ffile-prefix-map=$sources=." "-I$dir/include" "-L$dir/lib" "\$@" -specs "$specs"
 END
-chmod +x "$sources/cc"
-export CC=$sources/cc AR=${cross}ar RANLIB=${cross}ranlib NM=${cross}nm PKG_CONFIG=false
-export CFLAGS="-O2 -fPIE -fstack-protector-strong -ffunction-sections -fdata-sections -ffile-prefix-map=$sources=."
-export CPPFLAGS="-I$dir/include" LDFLAGS="-L$dir/lib" SOURCE_DATE_EPOCH=1
+chmod +x "$sources/bin/hutch-cc"
+export PATH=$sources/bin:$PATH
+export CC=hutch-cc AR=${cross}ar RANLIB=${cross}ranlib NM=${cross}nm PKG_CONFIG=false
+export CFLAGS="-O2 -fPIE -fstack-protector-strong -ffunction-sections -fdata-sections" SOURCE_DATE_EPOCH=1
 jobs=-j$(nproc)
 configure() {
 	./configure --host="$arch-linux-musl" --prefix="$dir" --libdir="$dir/lib" --disable-shared \
@@ -122,11 +126,12 @@ configure --without-{bz2lib,libb2,iconv,lz4,lzo2,cng,mbedtls,nettle,openssl,xml2
 quiet make $jobs install-libLTLIBRARIES install-includeHEADERS
 
 unpack libisal
-quiet make $jobs -f Makefile.unx lib arch="$([ "$arch" = x86_64 ] || echo "$arch")" CC="$CC" units=igzip
+quiet make $jobs -f Makefile.unx lib arch="$([ "$arch" = x86_64 ] || echo "$arch")" CC="$CC" \
+	DEBUG= DEBUG_nasm= units=igzip
 cp bin/isa-l.a "$dir/lib/libisal.a"
 
 unpack openssl
-quiet ./Configure "linux-$arch" --prefix="$dir" --libdir=lib --openssldir=/etc/ssl no-shared no-tests no-dso no-module no-legacy \
+quiet ./Configure "linux-$arch" --prefix=/usr --libdir=lib --openssldir=/etc/ssl no-shared no-tests no-dso no-module no-legacy \
 	no-engine no-async no-deprecated no-comp no-ssl3 no-dtls no-srp no-psk no-ct no-cms no-ts no-ocsp no-idea no-seed no-camellia \
 	no-aria no-sm2 no-sm3 no-sm4 no-rc2 no-rc4 no-rc5 no-bf no-cast no-des no-mdc2 no-whirlpool no-gost no-ui-console no-afalgeng
 quiet make $jobs build_generated
