@@ -25,8 +25,18 @@ PREFIX  ?= /usr/local
 # Whether the AppArmor profile is installed; auto: where AppArmor knows the rule in it.
 APPARMOR ?= auto
 VERSION := 0.1.0
-ARCH    := $(shell uname -m)
+# ARCH=aarch64 on x86-64, and the other way round, builds for the other processor, with Debian's
+# compiler for it, and headers and libraries in $(B)/sysroot (packaging/sysroot.sh).  B must be a
+# folder of its own, as that of `make dist` is, since make does not see that ARCH has changed.
+MACHINE := $(shell uname -m)
+ARCH    := $(MACHINE)
 MULTIARCH := $(ARCH)-linux-gnu
+ifneq ($(ARCH),$(MACHINE))
+CROSS   := $(MULTIARCH)-
+SYSROOT := $(abspath $(B))/sysroot
+MACHINE_CC := $(CC)
+override CC := $(patsubst %gcc,%$(CROSS)gcc,$(CC)) --sysroot=$(SYSROOT)
+endif
 # STATIC=DIR: hutch-image and hutch-seccomp need no library of the host's either, as DIR has
 # those of hutch-image (packaging/libraries.sh).
 STATIC  :=
@@ -257,18 +267,18 @@ LDHARDEN := -Wl,-z,relro,-z,now,-z,noexecstack
 # main() counts: glibc's start-up executes some forty cpuid instructions, each of
 # which traps to the hypervisor of a virtual machine (docs/speed.md).  musl's does not.
 # Debian's musl-tools has it; its compiler wrapper cannot make a static PIE, so
-# its parts are named here.
-MUSL     := /usr/lib/$(ARCH)-linux-musl
+# its parts are named here.  libgcc calls musl, too, on aarch64.
+MUSL     := $(SYSROOT)/usr/lib/$(ARCH)-linux-musl
 ifneq (,$(findstring clang,$(CC)))
 CC_INCLUDE = $(shell $(CC) -print-resource-dir)/include
 else
 CC_INCLUDE = $(shell $(CC) -print-file-name=include)
 endif
-MUSL_CFLAGS = -nostdinc -isystem /usr/include/$(ARCH)-linux-musl -isystem $(CC_INCLUDE) \
-              -idirafter /usr/include -idirafter /usr/include/$(MULTIARCH)
+MUSL_CFLAGS = -nostdinc -isystem $(SYSROOT)/usr/include/$(ARCH)-linux-musl -isystem $(CC_INCLUDE) \
+              -idirafter $(SYSROOT)/usr/include -idirafter $(SYSROOT)/usr/include/$(MULTIARCH)
 MUSL_LINK   = $(CC) -nostdlib -static-pie $(LDHARDEN) -Wl,--gc-sections -o $@ \
-              $(MUSL)/rcrt1.o $(MUSL)/crti.o $(filter %.o %.a,$^) $(MUSL_LIBS) -L$(MUSL) -lc \
-              $$($(CC) -print-libgcc-file-name) $(MUSL)/crtn.o
+              $(MUSL)/rcrt1.o $(MUSL)/crti.o $(filter %.o %.a,$^) $(MUSL_LIBS) -L$(MUSL) \
+              -Wl,--start-group -lc $$($(CC) -print-libgcc-file-name) -Wl,--end-group $(MUSL)/crtn.o
 
 # --- programs --------------------------------------------------------------
 
@@ -295,7 +305,7 @@ MEMMOVE := $(if $(filter x86_64,$(ARCH)),$(B)/musl/base/memmove.o)
 # Debian's libcap.a and libvterm.a are made for glibc, whose checked functions glibc.c has.
 # They are named by their paths, since musl must find none of the libraries that are beside them.
 MUSL_PARTS := $(if $(filter musl,$(LINK)),$(MEMMOVE) $(B)/musl/base/glibc.o)
-MUSL_LIBS  := /usr/lib/$(MULTIARCH)/libcap.a
+MUSL_LIBS  := $(SYSROOT)/usr/lib/$(MULTIARCH)/libcap.a
 HOST_LIBS  := $(CAPS_LIBS)
 
 # x.a of a room, with either C library.
@@ -312,7 +322,7 @@ linked_rooms = $(patsubst %,$(B)/$(LINK)/%.a,$(filter-out $(HOST_ONLY),$(call ro
 
 $(B)/%.a:
 	$(call say,AR)
-	$(Q)rm -f $@ && ar rcsTD $@ $^
+	$(Q)rm -f $@ && $(CROSS)ar rcsTD $@ $^
 
 # Programs: their main.o, and rooms.  Those below that use HOST_LINK are dynamic, with glibc.
 ALLOCATOR := $(if $(filter musl,$(LINK)),$(B)/musl/cli/malloc.o,$(B)/host/tests/short_lived.o)
@@ -322,7 +332,7 @@ $(B)/libexec/hutch-supervise: $(B)/$(LINK)/supervisor/main.o $(call linked_rooms
 $(B)/libexec/hutch-pool: $(B)/$(LINK)/supervisor/pool/main.o $(call linked_rooms,supervisor/pool)
 
 # The executor makes the calls of capabilities itself (executor/process/caps.c).
-$(B)/libexec/hutch-executor: MUSL_LIBS := /usr/lib/$(MULTIARCH)/libvterm.a
+$(B)/libexec/hutch-executor: MUSL_LIBS := $(SYSROOT)/usr/lib/$(MULTIARCH)/libvterm.a
 $(B)/libexec/hutch-executor: HOST_LIBS := $(VTERM_LIBS)
 $(B)/libexec/hutch-executor: $(B)/$(LINK)/executor/main.o $(call linked_rooms,executor)
 
@@ -339,11 +349,14 @@ $(B)/libexec/hutch-image: HOST_LIBS := $(IMAGE_LIBS) $(CAPS_LIBS)
 $(B)/libexec/hutch-image: $(B)/host/rootfs-tools/main.o $(call host_rooms,rootfs-tools)
 else
 MUSL_CFLAGS := -nostdinc -isystem $(STATIC)/include -DHUTCH_STATIC $(filter-out -nostdinc,$(MUSL_CFLAGS))
-$(B)/libexec/hutch-image: MUSL_LIBS := /usr/lib/$(MULTIARCH)/libcap.a \
+$(B)/libexec/hutch-image: MUSL_LIBS := $(SYSROOT)/usr/lib/$(MULTIARCH)/libcap.a \
   $(addprefix $(STATIC)/lib/lib,curl.a ssl.a crypto.a archive.a lzma.a zstd.a z.a isal.a)
 $(B)/libexec/hutch-image: $(B)/musl/rootfs-tools/main.o $(call linked_rooms,rootfs-tools)
 $(B)/libexec/hutch-image $(addprefix $(B)/musl/rootfs-tools/,registry/http.o layers/inflate.o \
   layers/gunzip.o layers/hash.o): $(STATIC)/versions
+# Compiled anew when the folder was removed, as for a new version of a library.
+$(STATIC)/versions: packaging/libraries.sh $(if $(CROSS),| $(SYSROOT)/made)
+	$< $(STATIC) $(ARCH) $(SYSROOT)
 endif
 $(B)/libexec/hutch-image:
 	@mkdir -p $(@D)
@@ -379,9 +392,9 @@ $(LIB).so: $(LIB).so.0
 $(LIB).a: $(LIBHUTCH_OBJ)
 	@mkdir -p $(@D)
 	$(call say,AR)
-	$(Q)ld -r -o $(B)/pic/libhutch.o $(filter %.o,$^)
-	$(Q)objcopy --localize-hidden $(B)/pic/libhutch.o
-	$(Q)rm -f $@ && ar rcsD $@ $(B)/pic/libhutch.o
+	$(Q)$(CROSS)ld -r -o $(B)/pic/libhutch.o $(filter %.o,$^)
+	$(Q)$(CROSS)objcopy --localize-hidden $(B)/pic/libhutch.o
+	$(Q)rm -f $@ && $(CROSS)ar rcsD $@ $(B)/pic/libhutch.o
 
 # Headers that the build makes, and the objects that include each.
 needs = $(foreach f,host musl,$(B)/$(f)/$(1).o): $(patsubst %,$(B)/gen/%.h,$(2))
@@ -397,8 +410,12 @@ $(eval $(call needs,tests/bench/floor,seccomp_default))
 
 # A filter is an array, made when hutch is built.  The other architecture's is compiled too,
 # so that neither is broken unseen.
-# COMPILER=FILE is a hutch-seccomp that runs here, for a build for another processor.
-COMPILER := $(B)/libexec/hutch-seccomp
+# A build for another processor has a second hutch-seccomp, which runs here.
+COMPILER := $(B)$(if $(CROSS),/$(MACHINE))/libexec/hutch-seccomp
+ifneq ($(CROSS),)
+$(COMPILER): $(B)/libexec/hutch-seccomp
+	+$(Q)$(MAKE) --no-print-directory ARCH=$(MACHINE) CC="$(MACHINE_CC)" B=$(B)/$(MACHINE) STATIC= $@
+endif
 $(B)/gen/seccomp_%.h: policy/seccomp/%.json $(COMPILER)
 	@mkdir -p $(@D)
 	$(call say,GEN)
@@ -461,12 +478,15 @@ TEST_DEPS  := $(DEMO_DEPS) libcmocka-dev clang libclang-rt-14-dev lld ripgrep py
         btrfs-progs e2fsprogs vim less curl docker-registry skopeo umoci busybox-static \
         fuse-overlayfs attr zstd xz-utils apparmor openssl ca-certificates libcap2-bin patch zsh fish jq
 DIST_DEPS  := $(BUILD_DEPS) dpkg-dev nasm perl python3-wheel
+# Another processor's: the compiler here, and what sysroot.sh unpacks.
+CROSS_DEPS := gcc-$(subst x86_64,x86-64,$(MULTIARCH))
+SYSROOT_DEPS := libc6-dev musl-dev libcap-dev libseccomp-dev libsystemd-dev libvterm-dev
 .PHONY: deps demo-deps test-deps vm-deps dist-deps
 deps: NEEDED = $(BUILD_DEPS)
 demo-deps: NEEDED = $(DEMO_DEPS)
 test-deps: NEEDED = $(TEST_DEPS)
 vm-deps: NEEDED = $(TEST_DEPS) qemu-system-x86
-dist-deps: NEEDED = $(DIST_DEPS)
+dist-deps: NEEDED = $(DIST_DEPS) $(if $(CROSS),$(CROSS_DEPS))
 deps demo-deps test-deps vm-deps dist-deps:
 	@command -v dpkg-query >/dev/null || { \
 	  echo "make $@ knows Debian's packages only; needed are the counterparts of:" \
@@ -484,10 +504,18 @@ deps demo-deps test-deps vm-deps dist-deps:
 # Missing packages are named before the build, not by the first of many errors.
 HEADERS := archive.h curl/curl.h isa-l/igzip_lib.h openssl/evp.h seccomp.h sys/capability.h \
            systemd/sd-bus.h vterm.h
+# Those that libraries.sh brings.
+STATIC_HEADERS := $(if $(STATIC),archive.h curl/curl.h isa-l/igzip_lib.h openssl/evp.h)
+ifneq ($(CROSS),)
+$(B)/headers: | $(SYSROOT)/made
+$(SYSROOT)/made: packaging/sysroot.sh
+	$(call say,APT)
+	$(Q)$< $(SYSROOT) $(ARCH) $(SYSROOT_DEPS)
+endif
 $(B)/headers:
 	@mkdir -p $(@D); missing=; \
 	command -v $(firstword $(CC)) >/dev/null || missing=" $(firstword $(CC))"; \
-	[ -n "$$missing" ] || for h in stdio.h $(HEADERS); do \
+	[ -n "$$missing" ] || for h in stdio.h $(filter-out $(STATIC_HEADERS),$(HEADERS)); do \
 	  echo "#include <$$h>" | $(CC) -E -x c -o /dev/null - 2>/dev/null || missing="$$missing $$h"; \
 	done; \
 	[ -e $(MUSL)/libc.a ] || missing="$$missing musl"; \
@@ -540,24 +568,21 @@ uninstall:
 
 # --- packages of a release ---------------------------------------------------
 
-# A tarball, a .deb and a wheel in build/dist, whose programs are static. The same sources and
-# libraries give the same bytes in any folder.
+# A tarball, a .deb and a wheel in build/dist, whose programs are static; with ARCH=aarch64 for
+# that processor.  The same sources and libraries give the same bytes in any folder.
 DIST      := $(B)/dist
 DIST_FILES = $(DIST)/$(ARCH)
-DIST_MAKE  = $(MAKE) B=$(DIST_FILES) CC=$(CC) ARCH=$(ARCH) STATIC=$(abspath $(DIST_FILES)/libraries) \
+DIST_STATIC = $(abspath $(DIST_FILES)/libraries)
+DIST_MAKE  = $(MAKE) B=$(DIST_FILES) CC="$(or $(MACHINE_CC),$(CC))" ARCH=$(ARCH) STATIC=$(DIST_STATIC) \
              OPTIMIZE="-O2 -ffile-prefix-map=$(CURDIR)=." APPARMOR=no
 .PHONY: dist
 dist: dist-deps
-	$(MAKE) $(DIST_FILES)/libraries/versions
+	+$(DIST_MAKE) $(DIST_STATIC)/versions
 	+$(DIST_MAKE) $(JOBS) all
 	rm -rf $(DIST_FILES)/root
 	+$(DIST_MAKE) install DESTDIR=$(abspath $(DIST_FILES)/root) PREFIX=/usr
-	strip $(DIST_FILES)/root/usr/bin/hutch $(DIST_FILES)/root/usr/libexec/hutch/*
+	$(CROSS)strip $(DIST_FILES)/root/usr/bin/hutch $(DIST_FILES)/root/usr/libexec/hutch/*
 	packaging/dist.sh $(VERSION) $(ARCH) $(DIST_FILES) $(DIST_FILES)/root/usr $(DIST)
-
-# Compiled anew when the folder was removed, as for a new version of a library.
-$(DIST_FILES)/libraries/versions: packaging/libraries.sh
-	$< $(DIST_FILES)/libraries $(ARCH)
 
 .PHONY: demo
 demo: demo-deps

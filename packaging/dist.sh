@@ -3,7 +3,7 @@
 #
 #	packaging/dist.sh VERSION ARCH BUILD INSTALLED OUT
 #
-# BUILD has the static programs and the libraries' versions, INSTALLED what `make install`
+# BUILD has the libraries' copyrights and versions, for another processor also the sysroot, INSTALLED what `make install`
 # has put below PREFIX=/usr, and OUT gets
 #
 #	hutch-VERSION-linux-ARCH.tar.gz		programs that run wherever they are unpacked
@@ -14,6 +14,7 @@
 # last commit unless it is set.
 set -eu
 version=$1 arch=$2 build=$3 installed=$4 out=$5
+sysroot=$build/sysroot && [ -d "$sysroot" ] || sysroot=
 top=$(realpath "$(dirname "$0")/..")
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$top" log -1 --format=%ct)}
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
@@ -31,7 +32,7 @@ notices() {
 	mkdir -p "$1"
 	cp "$build"/libraries/doc/*.copyright "$build/libraries/versions" "$top/LICENSE" "$1"
 	for name in musl libcap-dev libvterm-dev libseccomp-dev libc6; do
-		cp "/usr/share/doc/$name/copyright" "$1/$name.copyright"
+		cp "$sysroot/usr/share/doc/$name/copyright" "$1/$name.copyright"
 	done
 }
 

@@ -1,11 +1,12 @@
 #!/bin/bash
 # Compiles the libraries of a static hutch-image for musl, from Debian's source packages.
 #
-#	packaging/libraries.sh DIR [ARCH]
+#	packaging/libraries.sh DIR [ARCH [SYSROOT]]
 #
 # DIR/include and DIR/lib have the result, DIR/doc the copyright of each library, and
 # DIR/versions the versions of the source packages.  apt checks each source package
-# against Debian's key.  ARCH is x86_64 or aarch64; without it, this machine's.
+# against Debian's key.  ARCH is x86_64 or aarch64; without it, this machine's.  SYSROOT has
+# musl and the kernel's headers for another processor (sysroot.sh).
 #
 # libcurl speaks http and https alone, and OpenSSL does nothing that libcurl and
 # hutch-image do not ask of it.
@@ -13,26 +14,17 @@
 # The same sources give the same bytes in any folder.  OpenSSL keeps the compiler's name and its
 # flags as a string, so that no path may be in these: the script hutch-cc adds the paths.
 set -eu
-dir=$(realpath -m "$1") arch=${2:-$(uname -m)}
-musl=/usr/lib/$arch-linux-musl
+dir=$(realpath -m "$1") arch=${2:-$(uname -m)} sysroot=${3:-}
+musl=$sysroot/usr/lib/$arch-linux-musl
 cross=$arch-linux-gnu-
 command -v "${cross}gcc" >/dev/null || { echo "${cross}gcc is not installed" >&2; exit 1; }
 sources=$dir/sources
-mkdir -p "$dir/include" "$dir/lib" "$dir/doc" "$sources/lists/partial" "$sources/cache/archives/partial"
+mkdir -p "$dir/include" "$dir/lib" "$dir/doc"
+. "$(dirname "$0")/apt.sh"
 
 # --- the sources ----------------------------------------------------------------
 
-release=$(. /etc/os-release && echo "$VERSION_CODENAME")
-keys="[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]"
-cat >"$sources/sources.list" <<-END
-	deb-src $keys http://deb.debian.org/debian $release main
-	deb-src $keys http://deb.debian.org/debian $release-updates main
-	deb-src $keys http://deb.debian.org/debian-security $release-security main
-END
-apt=(-qq -o "Dir::Etc::SourceList=$sources/sources.list" -o Dir::Etc::SourceParts=-
-	-o "Dir::State::Lists=$sources/lists" -o "Dir::Cache=$sources/cache"
-	-o APT::Sandbox::User="$(id -un)" -o Acquire::Retries=3)
-apt-get "${apt[@]}" update
+apt_in "$sources" deb-src
 
 # unpack PACKAGE: unpacks the newest source package with Debian's changes, and enters its folder.
 # With OLDER=1, a version that cannot be had is replaced by the one before it.
@@ -57,9 +49,10 @@ unpack() {
 
 # gcc with specs like those of Debian's musl-gcc, and with the kernel's headers.
 mkdir -p "$sources/kernel"
-ln -sfn /usr/include/linux /usr/include/asm-generic "/usr/include/$arch-linux-gnu/asm" "$sources/kernel/"
+ln -sfn "$sysroot/usr/include/linux" "$sysroot/usr/include/asm-generic" \
+	"$sysroot/usr/include/$arch-linux-gnu/asm" "$sources/kernel/"
 specs=$sources/musl.specs
-headers="-nostdinc -isystem /usr/include/$arch-linux-musl -isystem include%s -idirafter $sources/kernel"
+headers="-nostdinc -isystem $sysroot/usr/include/$arch-linux-musl -isystem include%s -idirafter $sources/kernel"
 cat >"$specs" <<-END
 	%rename cpp_options old_cpp_options
 	*cpp_options:
@@ -126,7 +119,7 @@ configure --without-{bz2lib,libb2,iconv,lz4,lzo2,cng,mbedtls,nettle,openssl,xml2
 quiet make $jobs install-libLTLIBRARIES install-includeHEADERS
 
 unpack libisal
-quiet make $jobs -f Makefile.unx lib arch="$([ "$arch" = x86_64 ] || echo "$arch")" CC="$CC" \
+quiet make $jobs -f Makefile.unx lib host_cpu="$arch" arch="$([ "$arch" = x86_64 ] || echo "$arch")" CC="$CC" \
 	DEBUG= DEBUG_nasm= units=igzip
 cp bin/isa-l.a "$dir/lib/libisal.a"
 
