@@ -9,38 +9,10 @@ set -u
 top=$(cd "$(dirname "$0")/../.." && pwd)
 build=$top/build
 . "$top/tests/vm/image.sh"
-dist=$(realpath "$1") arch=$(uname -m) user=ada count=0 failed=0
+. "$top/tests/machine.bash"
+dist=$(realpath "$1") arch=$(uname -m) user=ada
 
-command -v debootstrap >/dev/null || {
-	echo "ok 1 - dist # SKIP debootstrap is not installed"
-	exit 0
-}
-[ "$(id -u)" = 0 ] || {
-	echo "ok 1 - dist # SKIP debootstrap needs root"
-	exit 0
-}
-
-# check NAME COMMAND...: a test; its output is shown if it fails.
-check() {
-	local name=$1 said=ok
-	shift
-	"$@" >"$work/out" 2>&1 || said='not ok' failed=1
-	echo "$said $((++count)) - $name"
-	[ "$said" = ok ] || tail -n 20 "$work/out" | sed 's/^/# /'
-}
-
-# machine COMMAND...: runs that command as root inside $root.  The kernel makes no user namespace
-# in a chroot, so the root is also a mount of its own.
-machine() {
-	# shellcheck disable=SC2016 # of the inner shell
-	unshare --mount --pid --fork sh -euc 'cd "$1"; shift
-		mount --bind . . && cd "$PWD"
-		mount -t proc proc proc; mount -t sysfs sysfs sys
-		mount --rbind /dev dev; mount -t tmpfs -o mode=1777 tmpfs dev/shm
-		mkdir -p .old && pivot_root . .old && umount -l /.old && cd /
-		exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb "$@"
-	' - "$root" "$@" </dev/null
-}
+machine_needs dist
 
 login() {
 	machine su "$user" -c "ulimit -Sn 1024; cd; PATH=\$HOME/bin:\$PATH; $*"
@@ -49,11 +21,8 @@ login() {
 # new_machine NAME: makes $root a copy of the installation $base, with the user and the packages.
 new_machine() {
 	root=$work/$1
-	cp -a "$base" "$root"
-	cp -L /etc/resolv.conf "$root/etc/resolv.conf"
-	printf '127.0.0.1 localhost %s\n' "$(hostname)" >"$root/etc/hosts"
-	[ -d "$root/home/$user" ] || machine useradd --create-home --shell /bin/sh "$user"
-	cp "$dist"/hutch* "$root/home/$user/"
+	machine_new "$base" /bin/sh
+	cp "$dist"/hutch*"$arch"* "$dist"/hutch_*_"$(dpkg --print-architecture)".deb "$root/home/$user/"
 	machine chown -R "$user" "/home/$user"
 	machine sh -c 'for name in gcc cc git make; do ! command -v $name || exit 1; done'
 }

@@ -11,45 +11,16 @@
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd)
 . "$top/tests/vm/image.sh"
-user=ada count=0 failed=0 running=
+. "$top/tests/machine.bash"
+user=ada running=
 
-command -v debootstrap >/dev/null || {
-	echo "ok 1 - fresh # SKIP debootstrap is not installed"
-	exit 0
-}
-[ "$(id -u)" = 0 ] || {
-	echo "ok 1 - fresh # SKIP debootstrap needs root"
-	exit 0
-}
-
-# check NAME COMMAND...
-check() {
-	local name=$1 said=ok
-	shift
-	"$@" || said='not ok' failed=1
-	echo "$said $((++count)) - $name"
-}
-
-# machine COMMAND...: becomes that command as root inside the chroot, with its
-# own pids, mounts and /dev/shm.  The kernel makes no user namespace in a
-# chroot, so the root is also a mount of its own.
-machine() {
-	# shellcheck disable=SC2016 # of the inner shell
-	exec unshare --mount --pid --fork sh -euc 'cd "$1"; shift
-		mount --bind . . && cd "$PWD"
-		mount -t proc proc proc; mount -t sysfs sysfs sys
-		[ ! -d /sys/fs/cgroup ] || mount --rbind /sys/fs/cgroup sys/fs/cgroup
-		mount --rbind /dev dev; mount -t tmpfs -o mode=1777 tmpfs dev/shm
-		pivot_root . . && umount -l . && cd /
-		exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb "$@"
-	' - "$root" "$@" </dev/null
-}
+machine_needs fresh
 
 # login COMMAND...: runs the command as the user with the limits of a login: the
 # soft limit of descriptors is the kernel's default.
 login() {
 	# shellcheck disable=SC2016
-	machine setpriv --reuid $user --regid $user --init-groups --reset-env \
+	machine_exec setpriv --reuid $user --regid $user --init-groups --reset-env \
 		env TERM=dumb bash -c 'ulimit -Sn 1024 && cd ~/hutch && umask 022 && "$@"' - "$@"
 }
 
@@ -73,12 +44,10 @@ end_machine() {
 }
 
 prepare() {
-	cp -a "$base" "$root" && cp /etc/resolv.conf "$root/etc/resolv.conf" &&
-		printf '127.0.0.1 localhost %s\n' "$(hostname)" >"$root/etc/hosts" &&
-		(machine useradd --create-home --shell /bin/bash $user) &&
+	machine_new "$base" /bin/bash &&
 		echo "$user ALL=(ALL) NOPASSWD: ALL" >"$root/etc/sudoers.d/$user" &&
 		git -c safe.directory='*' clone --quiet --no-hardlinks "$top" "$root/home/$user/hutch" &&
-		(machine chown -R $user: /home/$user/hutch)
+		machine chown -R $user: /home/$user/hutch
 }
 
 # make_it TARGET: runs make, with its output in $log and its exit code in $code.  Runs
