@@ -10,6 +10,7 @@ top=$(cd "$(dirname "$0")/../.." && pwd)
 build=$top/build
 . "$top/tests/vm/image.sh"
 . "$top/tests/machine.bash"
+. "$top/tests/patience.bash"
 dist=$(realpath "$1") arch=$(uname -m) user=ada
 
 machine_needs dist
@@ -51,10 +52,47 @@ all_of_tarball() {
 	check "$1: a moved one, and a link to it, find their parts" moved
 }
 
+# registries: starts registries on loopback, one of them with TLS, for a certificate that no
+# userland knows.  Sets $image to an image in that one.
+registries() {
+	local layout=$work/layout:made
+	mkdir "$work/registries" && mkfifo "$work/ports" || return
+	"$top/tests/run/registries.py" "$work/registries" >"$work/ports" 2>"$work/registries.err" </dev/null &
+	server=$!
+	read -r -t "$PATIENCE" line <"$work/ports" || { cat "$work/registries.err"; return 1; }
+	# shellcheck disable=SC2163 # NAME=PORT, each
+	for one in $line; do local "$one"; done
+	image=127.0.0.1:$tls/public/tool:1
+	umoci init --layout "$work/layout" && umoci new --image "$layout" &&
+		umoci insert --image "$layout" /bin/busybox /bin/busybox &&
+		skopeo copy -q --dest-tls-verify=false "oci:$layout" "docker://127.0.0.1:$direct/public/tool:1"
+}
+
+# refuses_tls HUTCH: the userland's certificates do not vouch for the registry.
+refuses_tls() {
+	! login "$1 image pull -q $image" 2>"$work/refused" && cat "$work/refused" &&
+		grep -q 'its certificate is not trusted' "$work/refused"
+}
+
+# trusts_tls HUTCH: they do, and the image works.
+trusts_tls() {
+	login "$1 image pull -q $image && $1 run --image $image -- /bin/busybox true"
+}
+
+# no_certificates HUTCH: says how certificates are to be had.
+no_certificates() {
+	! login "$1 image pull -q $image" 2>"$work/refused" && cat "$work/refused" &&
+		grep -q 'install ca-certificates' "$work/refused"
+}
+
 # --- Debian -----------------------------------------------------------------------
 
-work=$(mktemp -d "${TMPDIR:-/var/tmp}/hutch-dist.XXXXXX") && trap 'rm -rf --one-file-system "$work"' EXIT
+server= image=
+trap 'exit 143' HUP INT TERM
+work=$(mktemp -d "${TMPDIR:-/var/tmp}/hutch-dist.XXXXXX") || exit
+trap '[ -z "$server" ] || kill "$server"; rm -rf --one-file-system "$work"' EXIT
 chmod 755 "$work"
+check "a registry with TLS is there" registries
 
 for suite in bullseye bookworm trixie; do
 	image_base ca-certificates || { failed=1; continue; }
@@ -66,6 +104,10 @@ for suite in bullseye bookworm trixie; do
 		check "Debian $suite: the deb installs without a question" machine sh -c "dpkg -i /home/$user/hutch_*.deb"
 		check "Debian $suite: the installed hutch runs a command" login hutch run -- true
 		check "Debian $suite: it works" works hutch /usr/share
+		check "Debian $suite: a certificate that is not the distribution's is refused" refuses_tls hutch
+		cp "$work/registries/cert.pem" "$root/usr/local/share/ca-certificates/tests.crt"
+		machine update-ca-certificates >/dev/null 2>&1
+		check "Debian $suite: hutch-image takes the distribution's certificates" trusts_tls hutch
 		check "Debian $suite: the AppArmor profile is that of /usr" \
 			grep -qF 'profile hutch /usr/{bin/' "$root/etc/apparmor.d/hutch"
 		check "Debian $suite: the deb goes without a trace" machine sh -c 'dpkg -P hutch && ! find /usr /etc -xdev -name "*hutch*" ! -path "/usr/share/doc/*" | grep .'
@@ -98,6 +140,15 @@ mkdir "$base/home/$user"
 new_machine busybox
 check "a userland of busybox: the tarball's hutch runs a command" tarball # hutch act needs bash
 check "a userland of busybox: a moved one, and a link to it, find their parts" moved
+
+# The distributions have their certificates in different places.
+check "a userland of busybox: without certificates no server is trusted" no_certificates ./app/bin/hutch
+for place in ssl/certs/ca-certificates.crt pki/tls/certs/ca-bundle.crt ssl/ca-bundle.pem; do
+	install -D -m 644 "$work/registries/cert.pem" "$root/etc/$place"
+	check "a userland of busybox: the certificates in /etc/$place count" trusts_tls ./app/bin/hutch
+	login "./app/bin/hutch image rm $image" >/dev/null 2>&1
+	rm "$root/etc/$place"
+done
 
 echo "1..$count"
 exit $failed
