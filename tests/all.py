@@ -282,6 +282,11 @@ def fresh(_place):
     yield Suite("fresh", [TOP / "tests/fresh/run.sh"], alone=True, bound=7200)
 
 
+def dist(_place):
+    """Tries the packages that `make dist` has made."""
+    yield Suite("dist", [TOP / "tests/dist/run.sh", TOP / "build/dist"], alone=True, bound=7200)
+
+
 def layers(place):
     yield Suite("layers", [TOP / "tests/layers/run.sh", "--build",
                            TOP / place.build.relative_to(place.top)], alone=True, bound=7200)
@@ -300,14 +305,14 @@ TIERS = {
     "run-sanitized": run_sanitized, "run-many": run_many, "fuzz-long": fuzz_long,
     "endure": endure, "soak": soak, "vm-many": vm_many,
     "vm-systemd": vm_systemd, "vm-qemu": vm_qemu, "packages": packages, "layers": layers,
-    "fresh": fresh,
+    "fresh": fresh, "dist": dist,
 }
 LISTS = {
     "ci": "vm run escape unit fuzz lint clock",
     "nightly": "endure vm-many run-many run-root run-sanitized packages escape unit unit-gcc inside"
-               " fuzz-long lint clock escape-table vm-systemd vm-qemu layers fresh",
+               " fuzz-long lint clock escape-table vm-systemd vm-qemu layers dist fresh",
 }
-OF_ROOT = {"vm-systemd", "vm-qemu", "packages", "run-root", "fresh"}
+OF_ROOT = {"vm-systemd", "vm-qemu", "packages", "run-root", "dist", "fresh"}
 
 
 # --- what the ordinary user may read ----------------------------------------------------
@@ -325,12 +330,13 @@ def copy_tree(stage, builds):
     listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others",
                              "--exclude-standard"], cwd=TOP, capture_output=True, check=True)
     files = {pathlib.Path(os.fsdecode(name)) for name in listed.stdout.split(b"\0") if name}
+    # Packages of a release, which no suite in the copy needs, are left out.
     # A set has each file once: the folder of the build with sanitizers lies in the
     # folder of the other build.
     for build in builds:
         files |= {path.relative_to(TOP) for path in (TOP / build).rglob("*")
                   if path.suffix not in {".o", ".d"} and path.parent.name != "host"
-                  and path.is_file()}
+                  and not path.is_relative_to(TOP / build / "dist") and path.is_file()}
     for file in files:
         if os.path.lexists(TOP / file):
             (stage / file).parent.mkdir(parents=True, exist_ok=True)

@@ -11,9 +11,13 @@ build=$top/build
 . "$top/tests/vm/image.sh"
 . "$top/tests/machine.bash"
 . "$top/tests/patience.bash"
-dist=$(realpath "$1") arch=$(uname -m) user=ada
+dist=$(realpath -m "$1") arch=$(uname -m) user=ada
 
 machine_needs dist
+ls "$dist"/hutch-*-linux-"$arch".tar.gz >/dev/null || {
+	echo "not ok 1 - make dist has made packages"
+	exit 1
+}
 
 login() {
 	machine su "$user" -c "ulimit -Sn 1024; cd; PATH=\$HOME/bin:\$PATH; $*"
