@@ -485,7 +485,7 @@ SYSROOT_DEPS := libc6-dev musl-dev libcap-dev libseccomp-dev libsystemd-dev libv
 deps: NEEDED = $(BUILD_DEPS)
 demo-deps: NEEDED = $(DEMO_DEPS)
 test-deps: NEEDED = $(TEST_DEPS)
-vm-deps: NEEDED = $(TEST_DEPS) qemu-system-x86
+vm-deps: NEEDED = $(if $(CROSS),debootstrap e2fsprogs kmod cpio qemu-system-arm,$(TEST_DEPS) qemu-system-x86)
 dist-deps: NEEDED = $(DIST_DEPS) $(if $(CROSS),$(CROSS_DEPS))
 deps demo-deps test-deps vm-deps dist-deps:
 	@command -v dpkg-query >/dev/null || { \
@@ -697,7 +697,9 @@ $(B)/tests/vm/%: tests/vm/%.c
 
 # CI=1 makes each warning an error.
 JOBS := -j$(shell nproc)
-.PHONY: tests units check test nightly
+.PHONY: tests units check test nightly foreign-tests
+# A build for another processor has those whose libraries sysroot.sh unpacks.
+foreign-tests: all $(B)/tests/probe $(B)/tests/listener $(filter-out $(B)/tests/run/layer,$(RUN_BIN))
 tests: all $(B)/tests/unit/cgroup $(B)/tests/probe $(B)/tests/listener $(RUN_BIN) $(VM_BIN) \
   $(LIB_TESTS)
 units: $(UNIT_BIN)
@@ -738,8 +740,14 @@ vm-test-uml: test-deps
 	$(MAKE) $(JOBS) tests
 	tests/all.py --build $(B) vm vm-systemd
 vm-test-qemu: vm-deps
+ifeq ($(CROSS),)
 	$(MAKE) $(JOBS) tests
 	tests/all.py --build $(B) vm-qemu
+else
+	$(MAKE) dist
+	+$(DIST_MAKE) $(JOBS) foreign-tests
+	tests/vm/qemu.sh --arch $(ARCH) --build $(DIST_FILES)
+endif
 
 # The README's two commands on a fresh Debian, which debootstrap installs once; needs root.
 .PHONY: fresh-test

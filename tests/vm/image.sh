@@ -18,13 +18,18 @@ image_base() {
 	return 1
 }
 
-# image_root: makes $work/root, a copy of $base with the programs under /hutch.
-image_root() {
-	cp -a "$base" "$work/root" && mkdir -p "$work/root/hutch/tests/run" &&
-		cp -r "$build/hutch" "$build/libexec" "$work/root/hutch" &&
-		cp -r "$build/tests/vm" "$work/root/hutch/tests" &&
+# image_scripts: makes $work/root, a copy of $base with the scripts of the tier under /hutch.
+image_scripts() {
+	cp -a "$base" "$work/root" && mkdir -p "$work/root"/hutch/tests/{run,vm} &&
 		cp "$top"/tests/patience.* "$work/root/hutch/tests" &&
 		cp "$top"/tests/vm/*.sh "$work/root/hutch/tests/vm" &&
+		chmod -R a+rX "$work/root/hutch"
+}
+
+# image_root: the same with the programs under /hutch.
+image_root() {
+	image_scripts && cp -r "$build/hutch" "$build/libexec" "$work/root/hutch" &&
+		cp -r "$build/tests/vm" "$work/root/hutch/tests" &&
 		cp -r "$build/bench" "$work/root/hutch" &&
 		cp -r "$top/tests/bench" "$work/root/hutch/tests" &&
 		cp "$top/tests/run/confined.py" "$work/root/hutch/tests/run" &&
@@ -49,7 +54,8 @@ image_unit() {
 		WantedBy=multi-user.target
 	UNIT
 	ln -s ../hutch-test.service "$units/multi-user.target.wants/hutch-test.service"
-	for name in getty.target serial-getty@ttyS0.service dev-ttyS0.device; do
+	for name in getty.target serial-getty@ttyS0.service dev-ttyS0.device \
+		serial-getty@ttyAMA0.service dev-ttyAMA0.device; do
 		ln -sf /dev/null "$units/$name"
 	done
 }
