@@ -246,7 +246,13 @@ int launch_prepare(struct launch *l, bool has_stdio, struct err *e)
 		return -1;
 	if (l->observer && l->observer->prepare(l->observer->self, &l->user, e) < 0)
 		return -1;
-	return build_plan(l, e);
+	if (build_plan(l, e) < 0)
+		return -1;
+	/* A supervisor leaves the caller's folder, where relative sources begin, after
+	 * this.  An observer shows folders that no user named. */
+	if (!l->observer)
+		volumes_tell_home(l->policy, l->words);
+	return 0;
 }
 
 /* --- the root --------------------------------------------------------------------- */
@@ -552,7 +558,6 @@ int launch_start(struct launch *l, struct err *e)
 	if (spawn_sandbox(&parts, &l->sandbox, e) < 0)
 		return -1;
 	ports_tell(&l->ports, l->words);
-	volumes_tell_home(l->policy, l->words);
 	/* PR_SET_DUMPABLE 0 keeps other processes out of this one's memory (ptrace(2),
 	 * access mode checking): the user that root became may have other processes, and
 	 * root's environment is still in this memory.  It also keeps secrets out of core
