@@ -98,7 +98,7 @@ value() {
 
 @test "a command that cannot be run is 126 or 127, as in a shell" {
 	make box
-	fails_with 127 "sandbox 'box': .*no-such-program.*" exec box no-such-program
+	fails_with 127 "no-such-program: command not found in sandbox 'box'" exec box no-such-program
 	fails_with 126 "sandbox 'box': .*/etc/passwd.*" exec box /etc/passwd
 }
 

@@ -63,7 +63,7 @@ noted() {
 	[[ $stderr == "hutch: no-such-program: command not found"* ]]
 	hutch rm -q nobody
 	[ "$status" -eq 125 ]
-	one_sentence "no sandbox named 'nobody' is running"
+	one_sentence "no sandbox named 'nobody' exists"
 }
 
 @test "the variable is for all verbs, and an empty one is none" {
