@@ -14,6 +14,8 @@
 # The same sources give the same bytes in any folder.  OpenSSL keeps the compiler's name and its
 # flags as a string, so that no path may be in these: the script hutch-cc adds the paths.
 set -eu
+# The variables of hutch's own make, such as CC, are not those of the libraries.
+unset MAKEFLAGS MAKEOVERRIDES MFLAGS
 dir=$(realpath -m "$1") arch=${2:-$(uname -m)} sysroot=${3:-}
 musl=$sysroot/usr/lib/$arch-linux-musl
 cross=$arch-linux-gnu-
