@@ -17,6 +17,7 @@ bool note_is_silent(void)
 }
 
 /* A note that cannot be written is lost, which is no failure of what hutch does. */
+__attribute__((format(printf, 2, 0)))
 static void print(int fd, const char *format, va_list args)
 {
 	char *text;
