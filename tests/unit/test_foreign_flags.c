@@ -21,8 +21,6 @@ static void test_flags_of_other_tools_are_known(void **state)
 		{ "run", "unshare-net", "hutch run has no --unshare-net", "leave it out" },
 		{ "run", "P", "hutch run has no -P", "-p auto:GUEST" },
 		{ "run", "gpus", "hutch gives a sandbox no GPU", NULL },
-		{ "create", "name", "hutch has no --name", "hutch create NAME" },
-		{ "run", "name", "hutch has no --name", "then hutch exec NAME CMD" },
 		{ "kill", "signal", "hutch kill has no --signal", "hutch exec" },
 		{ "kill", "9", "hutch kill has no -9", "leave it out" },
 		{ "kill", "ro-bind", NULL, NULL },
