@@ -21,7 +21,7 @@ def help_of(verb):
     found = re.findall(r"^ +(?:-\w )?--([a-z-]+)( \S+)?", said, re.M)
     renamed = {hutchs: ours for ours, hutchs in flags.RENAMED.items()}
     return {renamed.get(name, name).replace("-", "_"): bool(argument) for name, argument in found
-            if name not in ("help", "json", "lease")}
+            if name not in ("help", "json", "lease", "quiet")}
 
 
 def types():
