@@ -223,11 +223,12 @@ static void forward(struct visit *v, int signo)
 }
 
 /* Explains that the command was not found: a remedy for a sandbox that runs can only be
- * another command. */
+ * another command.  An error without the command's name stays as it is: the supervisor
+ * has redacted a secret of the sandbox in it. */
 static void explain_missing(const struct client *c, const struct policy *policy,
 			    struct err *e)
 {
-	if (c->exit_code != EXIT_NOT_FOUND)
+	if (c->exit_code != EXIT_NOT_FOUND || !strstr(e->text, policy->argv.items[0]))
 		return;
 	(void)err_set(e, ERR_NOT_FOUND, "%.200s: command not found in sandbox '%s'",
 		      policy->argv.items[0], c->name);

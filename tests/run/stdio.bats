@@ -312,7 +312,7 @@ python=(/usr/bin/python3 -SE /stdio.py)
 @test "85: what a name inside makes hutch say is one line" {
 	room w
 	fails 127 '.*\^J.*' --workspace "$T/w" $'a\nhutch: all is well'
-	[ "${#stderr_lines[@]}" -eq 1 ]
+	[[ ${#stderr_lines[@]} == 2 && ${stderr_lines[1]} == "hutch: hint: the quotes "* ]]
 }
 
 # --- what cannot be written ---------------------------------------------------------

@@ -375,7 +375,7 @@ static void test_a_name_that_nobody_has(void **state)
 	(void)state;
 	assert_int_equal(client_open(&c, "nobody", &e), -1);
 	assert_int_equal(e.kind, ERR_NOT_FOUND);
-	assert_string_equal(e.remedy, "hutch ps lists the sandboxes");
+	assert_string_equal(e.remedy, "hutch ps -a lists those that run and those that have ended");
 	assert_int_equal(client_open(&c, "../x", &e), -1);
 	assert_int_equal(e.kind, ERR_USAGE);
 	client_done(&(struct client){ 0 });
