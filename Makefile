@@ -52,9 +52,9 @@ MAKEFLAGS += --no-builtin-rules
 # may include; the table goes from the lowest room up, and none uses one that stands behind
 # it (tests/lint/rooms.py).
 
-ROOMS := base policy/json policy/bash policy/seccomp policy protocol archive store executor/wire \
-    executor/process executor/terminal executor/session executor/files executor/search \
-    executor/edit executor/fileops executor sandbox/kernel sandbox/cgroup sandbox/state \
+ROOMS := base policy/json policy/bash policy/seccomp policy/egress policy \
+    protocol archive store executor/wire executor/process executor/terminal executor/session \
+    executor/files executor/search executor/edit executor/fileops executor sandbox/kernel sandbox/cgroup sandbox/state \
     sandbox/plan sandbox/monitor sandbox/root sandbox/launch sandbox/landlock sandbox/learn \
     sandbox/explain cli/common rootfs-tools/changes actions supervisor supervisor/pool \
     rootfs-tools/layers rootfs-tools/index rootfs-tools/registry rootfs-tools/build rootfs-tools \
@@ -72,6 +72,9 @@ USES_policy/seccomp := base policy/json
 
 FILES_policy/bash := ansi_c compound expansion heredoc list scan simple test tree word
 USES_policy/bash := base
+
+FILES_policy/egress := host_name
+USES_policy/egress := base
 
 FILES_policy := bpf_eval command_option commands commands_builtin commands_run environment \
     isolation wildcard policy protect port_spec units rules policy_file policy_file_print syscalls volume
