@@ -73,7 +73,7 @@ USES_policy/seccomp := base policy/json
 FILES_policy/bash := ansi_c compound expansion heredoc list scan simple test tree word
 USES_policy/bash := base
 
-FILES_policy/egress := host_name
+FILES_policy/egress := address host_name
 USES_policy/egress := base
 
 FILES_policy := bpf_eval command_option commands commands_builtin commands_run environment \
