@@ -73,8 +73,9 @@ USES_policy/seccomp := base policy/json
 FILES_policy/bash := ansi_c compound expansion heredoc list scan simple test tree word
 USES_policy/bash := base
 
-FILES_policy/egress := address host_name
-USES_policy/egress := base
+FILES_policy/egress := address egress_presets egress_rule egress_rules \
+    egress_rules_json host_name reason
+USES_policy/egress := base policy/json
 
 FILES_policy := bpf_eval command_option commands commands_builtin commands_run environment \
     isolation wildcard policy protect port_spec units rules policy_file policy_file_print syscalls volume
@@ -403,6 +404,7 @@ $(LIB).a: $(LIBHUTCH_OBJ)
 needs = $(foreach f,host musl,$(B)/$(f)/$(1).o): $(patsubst %,$(B)/gen/%.h,$(2))
 $(eval $(call needs,policy/syscalls,syscalls))
 $(eval $(call needs,policy/policy_file,profiles))
+$(eval $(call needs,policy/egress/egress_presets,egress_presets))
 $(eval $(call needs,policy/seccomp/main,seccomp_texts))
 $(eval $(call needs,sandbox/kernel/seccomp,$(addprefix seccomp_,default floor pretend landlock \
   landlock_offline landlock_online landlock_early)))
@@ -438,6 +440,10 @@ AS_STRINGS = for p in $^; do \
 	  sed -e 's/[\\"]/\\&/g' -e 's/^/"/; s/$$/\\n"/' $$p; echo "},"; \
 	done > $@
 $(B)/gen/profiles.h: $(sort $(wildcard policy/profiles/*.json))
+	@mkdir -p $(@D)
+	$(call say,GEN)
+	$(Q)$(AS_STRINGS)
+$(B)/gen/egress_presets.h: $(sort $(wildcard policy/egress/presets/*.json))
 	@mkdir -p $(@D)
 	$(call say,GEN)
 	$(Q)$(AS_STRINGS)
