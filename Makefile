@@ -73,7 +73,7 @@ USES_policy/seccomp := base policy/json
 FILES_policy/bash := ansi_c compound expansion heredoc list scan simple test tree word
 USES_policy/bash := base
 
-FILES_policy/egress := address egress_presets egress_rule egress_rules \
+FILES_policy/egress := address egress_check egress_presets egress_rule egress_rules \
     egress_rules_json host_name reason
 USES_policy/egress := base policy/json
 

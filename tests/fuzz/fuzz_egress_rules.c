@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "policy/egress/egress_check.h"
 #include "policy/egress/egress_rules.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -54,6 +55,7 @@ static void check_address(const struct egress_rules *r, const struct address *a)
 
 static void check_all(const struct egress_rules *r, const char *destination)
 {
+	struct egress_warning *w = NULL;
 	struct host_name n;
 	struct address a;
 
@@ -61,6 +63,10 @@ static void check_all(const struct egress_rules *r, const char *destination)
 		abort();
 	for (size_t i = 0; i < r->count; i++)
 		check_rule(&r->items[i]);
+	size_t count = egress_rules_check(r, &w);
+	for (size_t i = 0; i < count; i++)
+		free(egress_warning_text(r, &w[i]));
+	free(w);
 	if (!host_name_read(&n, destination, strlen(destination)))
 		check_name(r, &n);
 	if (address_parse(destination, strlen(destination), &a))

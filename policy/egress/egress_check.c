@@ -1,0 +1,158 @@
+#include "policy/egress/egress_check.h"
+
+#include <string.h>
+
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/own.h"
+
+/* Public resolvers over HTTPS.  A program that asks one of them resolves names which no
+ * rule has seen; that gives it no connection, but the names leave. */
+static const char *const resolvers[] = {
+	"cloudflare-dns.com",
+	"one.one.one.one",
+	"dns.google",
+	"dns.google.com",
+	"8888.google",
+	"dns.quad9.net",
+	"dns9.quad9.net",
+	"dns10.quad9.net",
+	"dns11.quad9.net",
+	"doh.opendns.com",
+	"dns.opendns.com",
+	"doh.umbrella.com",
+	"dns.nextdns.io",
+	"dns.adguard-dns.com",
+	"unfiltered.adguard-dns.com",
+	"doh.cleanbrowsing.org",
+	"freedns.controld.com",
+	"dns.controld.com",
+	"dns.mullvad.net",
+	"dns.alidns.com",
+	"doh.pub",
+	"mozilla.cloudflare-dns.com",
+	"chrome.cloudflare-dns.com",
+	"security.cloudflare-dns.com",
+	"family.cloudflare-dns.com",
+};
+
+static bool is_resolver(const struct egress_rule *r)
+{
+	if (r->kind == EGRESS_BELOW)
+		return !strcmp(r->name.text, "cloudflare-dns.com") ||
+		       !strcmp(r->name.text, "quad9.net") ||
+		       !strcmp(r->name.text, "nextdns.io");
+	for (size_t i = 0; r->kind == EGRESS_NAME && i < ARRAY_LEN(resolvers); i++)
+		if (!strcmp(resolvers[i], r->name.text))
+			return true;
+	return false;
+}
+
+static bool is_wide(const struct egress_rule *r)
+{
+	const unsigned int bits = r->network.first.family == 4 ? 32 : 128;
+
+	return r->kind == EGRESS_NETWORK && r->network.length < bits / 4;
+}
+
+static bool share_a_port(const struct egress_ports *a, const struct egress_ports *b)
+{
+	return egress_ports_have(a, b->low) || egress_ports_have(a, b->high) ||
+	       egress_ports_have(b, a->low) || egress_ports_have(b, a->high);
+}
+
+/* Returns whether the earlier rule opens a port of all destinations that the later one
+ * denies.  The other order is a way to make exceptions. */
+static bool opens_denied(const struct egress_rule *earlier,
+			 const struct egress_rule *later)
+{
+	struct egress_rule with_same_ports = *earlier;
+
+	if (later->verdict != EGRESS_DENY || earlier->verdict == EGRESS_DENY ||
+	    !share_a_port(&earlier->ports, &later->ports))
+		return false;
+	with_same_ports.ports = later->ports;
+	return egress_rule_contains(&with_same_ports, later);
+}
+
+/* Looks for the first earlier rule that leaves the rule nothing, or less. */
+static bool find_shadow(const struct egress_rules *r, size_t at,
+			struct egress_warning *ret)
+{
+	const struct egress_rule *rule = &r->items[at];
+	size_t part = EGRESS_NO_RULE;
+
+	for (size_t i = 0; i < at; i++) {
+		const struct egress_rule *other = &r->items[i];
+		const bool is_same = other->verdict == rule->verdict;
+		if (egress_rule_contains(other, rule)) {
+			*ret = (struct egress_warning){ is_same ? EGRESS_WARN_REPEATED
+								: EGRESS_WARN_UNREACHABLE,
+							at, i };
+			return true;
+		}
+		if (part == EGRESS_NO_RULE && opens_denied(other, rule))
+			part = i;
+	}
+	if (part == EGRESS_NO_RULE)
+		return false;
+	*ret = (struct egress_warning){ EGRESS_WARN_PORTS, at, part };
+	return true;
+}
+
+static bool find_warning(const struct egress_rules *r, size_t at,
+			 struct egress_warning *ret)
+{
+	const struct egress_rule *rule = &r->items[at];
+
+	if (find_shadow(r, at, ret))
+		return true;
+	*ret = (struct egress_warning){ EGRESS_WARNINGS, at, EGRESS_NO_RULE };
+	if (rule->verdict != EGRESS_ALLOW)
+		return false;
+	if (rule->kind == EGRESS_ANY)
+		ret->kind = EGRESS_WARN_ANY;
+	else if (is_wide(rule))
+		ret->kind = EGRESS_WARN_WIDE;
+	else if (is_resolver(rule))
+		ret->kind = EGRESS_WARN_RESOLVER;
+	return ret->kind != EGRESS_WARNINGS;
+}
+
+size_t egress_rules_check(const struct egress_rules *r, struct egress_warning **ret)
+{
+	struct egress_warning *found = mem_zeroed(r->count, sizeof(*found));
+	size_t count = 0;
+
+	for (size_t i = 0; i < r->count; i++)
+		count += find_warning(r, i, &found[count]);
+	*ret = found;
+	return count;
+}
+
+char *egress_warning_text(const struct egress_rules *r, const struct egress_warning *w)
+{
+	static const char *const texts[] = {
+		[EGRESS_WARN_REPEATED] = "says again what an earlier rule says",
+		[EGRESS_WARN_UNREACHABLE] = "is never asked: an earlier rule decides "
+					    "otherwise",
+		[EGRESS_WARN_PORTS] = "is not asked for some ports: an earlier rule "
+				      "decides otherwise",
+		[EGRESS_WARN_ANY] = "allows each public name, and so a way out for all "
+				    "that the sandbox holds",
+		[EGRESS_WARN_WIDE] = "allows a large part of all addresses",
+		[EGRESS_WARN_RESOLVER] = "is a public DNS resolver, to which names that "
+					 "no rule has seen leave",
+	};
+	_Static_assert(ARRAY_LEN(texts) == EGRESS_WARNINGS, "a warning has no text");
+	const struct egress_rule *rule = &r->items[w->rule];
+	const char *verdict = egress_verdict_word(rule->verdict);
+
+	if (w->other == EGRESS_NO_RULE)
+		return text_format("rule %zu, %s %s, %s", w->rule + 1, verdict,
+				   rule->text, texts[w->kind]);
+	const struct egress_rule *other = &r->items[w->other];
+	return text_format("rule %zu, %s %s, %s: rule %zu, %s %s", w->rule + 1, verdict,
+			   rule->text, texts[w->kind], w->other + 1,
+			   egress_verdict_word(other->verdict), other->text);
+}
