@@ -54,7 +54,8 @@ MAKEFLAGS += --no-builtin-rules
 
 ROOMS := base policy/json policy/bash policy/seccomp policy/egress policy \
     protocol archive store executor/wire executor/process executor/terminal executor/session \
-    executor/files executor/search executor/edit executor/fileops executor sandbox/kernel sandbox/cgroup sandbox/state \
+    executor/files executor/search executor/edit executor/fileops executor egress sandbox/kernel sandbox/cgroup \
+    sandbox/state \
     sandbox/plan sandbox/monitor sandbox/root sandbox/launch sandbox/landlock sandbox/learn \
     sandbox/explain cli/common rootfs-tools/changes actions supervisor supervisor/pool \
     rootfs-tools/layers rootfs-tools/index rootfs-tools/registry rootfs-tools/build rootfs-tools \
@@ -126,6 +127,9 @@ USES_executor/fileops := base protocol executor/wire executor/process executor/s
 FILES_executor := port_connect ending executor requests
 USES_executor := base protocol executor/wire executor/process executor/session executor/files \
     executor/edit executor/fileops
+
+FILES_egress :=
+USES_egress :=
 
 FILES_sandbox/kernel := notify_target caps countdown diagnose landlock_root mount_api host_user idmap landlock \
     log_level listener network program pump rlimits seccomp seccomp_cache seccomp_compiler \
