@@ -128,8 +128,8 @@ FILES_executor := port_connect ending executor requests
 USES_executor := base protocol executor/wire executor/process executor/session executor/files \
     executor/edit executor/fileops
 
-FILES_egress :=
-USES_egress :=
+FILES_egress := dns reason
+USES_egress := base
 
 FILES_sandbox/kernel := notify_target caps countdown diagnose landlock_root mount_api host_user idmap landlock \
     log_level listener network program pump rlimits seccomp seccomp_cache seccomp_compiler \
