@@ -2,13 +2,14 @@
  * section 4.1.2; RFC 6066, section 3; RFC 7301).
  *
  * The caller passes all bytes that have come so far, each time from the first one
- * (MSG_PEEK leaves them in the socket, so that splice(2) can send them on untouched).
+ * (MSG_PEEK leaves them in the socket, so that splice(2) can send them on untouched; a
+ * socket with peeked bytes stays readable, so epoll(7) has to be asked for edges).
  * The ClientHello may be split over TCP segments and over TLS records.  Nothing is kept
  * between calls, and nothing is allocated.
  *
  * A name is taken only where every server takes the same one: two extensions of one
- * type, two names, a name of another kind, a byte that is missing or left over, and a
- * record behind the hello's last byte are malformed.
+ * type, two names, a name of another kind, a byte that is missing or left over, and
+ * bytes behind the hello in its last record are malformed.
  *
  * Two things are not seen here.  An encrypted ClientHello (ECH) hides the true name;
  * browsers send a false one each time, so has_ech alone is no reason to refuse: the
