@@ -52,14 +52,13 @@ MAKEFLAGS += --no-builtin-rules
 # may include; the table goes from the lowest room up, and none uses one that stands behind
 # it (tests/lint/rooms.py).
 
-ROOMS := base policy/json policy/bash policy/seccomp policy/egress policy \
-    protocol archive store executor/wire executor/process executor/terminal executor/session \
-    executor/files executor/search executor/edit executor/fileops executor egress sandbox/kernel sandbox/cgroup \
-    sandbox/state \
-    sandbox/plan sandbox/monitor sandbox/root sandbox/launch sandbox/landlock sandbox/learn \
-    sandbox/explain cli/common rootfs-tools/changes actions supervisor supervisor/pool \
-    rootfs-tools/layers rootfs-tools/index rootfs-tools/registry rootfs-tools/build rootfs-tools \
-    cli lib
+ROOMS := base policy/json policy/bash policy/seccomp policy/egress policy protocol archive store \
+    executor/wire executor/process executor/terminal executor/session executor/files \
+    executor/search executor/edit executor/fileops executor egress sandbox/kernel sandbox/cgroup \
+    sandbox/state sandbox/plan sandbox/monitor sandbox/root sandbox/launch sandbox/landlock \
+    sandbox/learn sandbox/explain cli/common rootfs-tools/changes actions supervisor \
+    supervisor/pool rootfs-tools/layers rootfs-tools/index rootfs-tools/registry \
+    rootfs-tools/build rootfs-tools cli lib
 
 FILES_base := account answer await base64 buffer err frame hex io json_write term_keys list nearest note redact fd_pass \
     path resolve utf8 variables term_escape path_walk spot wait_line worker
