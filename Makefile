@@ -127,7 +127,7 @@ FILES_executor := port_connect ending executor requests
 USES_executor := base protocol executor/wire executor/process executor/session executor/files \
     executor/edit executor/fileops
 
-FILES_egress := client_hello dns dns_names frames name_rate reason
+FILES_egress := client_hello dns dns_names frames http_body http_head name_rate reason
 USES_egress := base
 
 FILES_sandbox/kernel := notify_target caps countdown diagnose landlock_root mount_api host_user idmap landlock \
