@@ -54,10 +54,10 @@ MAKEFLAGS += --no-builtin-rules
 
 ROOMS := base policy/json policy/bash policy/seccomp policy/egress policy protocol archive store \
     executor/wire executor/process executor/terminal executor/session executor/files \
-    executor/search executor/edit executor/fileops executor egress sandbox/kernel sandbox/cgroup \
-    sandbox/state sandbox/plan sandbox/monitor sandbox/root sandbox/launch sandbox/landlock \
-    sandbox/learn sandbox/explain cli/common rootfs-tools/changes actions supervisor \
-    supervisor/pool rootfs-tools/layers rootfs-tools/index rootfs-tools/registry \
+    executor/search executor/edit executor/fileops executor sandbox/kernel egress egress/gate \
+    sandbox/cgroup sandbox/state sandbox/plan sandbox/monitor sandbox/root sandbox/launch \
+    sandbox/landlock sandbox/learn sandbox/explain cli/common rootfs-tools/changes actions \
+    supervisor supervisor/pool rootfs-tools/layers rootfs-tools/index rootfs-tools/registry \
     rootfs-tools/build rootfs-tools cli lib
 
 FILES_base := account answer await base64 buffer err frame hex io json_write term_keys list nearest note redact fd_pass \
@@ -127,13 +127,19 @@ FILES_executor := port_connect ending executor requests
 USES_executor := base protocol executor/wire executor/process executor/session executor/files \
     executor/edit executor/fileops
 
-FILES_egress := client_hello dns dns_names frames http_body http_head name_rate reason
-USES_egress := base
-
 FILES_sandbox/kernel := notify_target caps countdown diagnose landlock_root mount_api host_user idmap landlock \
     log_level listener network program pump rlimits seccomp seccomp_cache seccomp_compiler \
     sockets stdio mount_target terminal
 USES_sandbox/kernel := base policy/seccomp policy
+
+FILES_egress := asks client_hello dialer dns dns_names egress_confine frames http_body http_head gate_link \
+    host_addresses hosts_file known_names lookups name_rate net_line reason resolved resolver \
+    supervisor_link upstream upstream_dial upstream_frame upstream_open upstream_order \
+    upstream_tell verdict
+USES_egress := base policy/json policy/egress sandbox/kernel
+
+FILES_egress/gate := flow flow_http flow_tls gate gateway link stream stub
+USES_egress/gate := base policy/egress sandbox/kernel egress
 
 FILES_sandbox/cgroup := cgroup cgroup_limits delegate delegate_remedy scope watchdog
 USES_sandbox/cgroup := base policy sandbox/kernel
@@ -153,9 +159,9 @@ USES_sandbox/monitor := base policy/seccomp policy sandbox/kernel sandbox/plan
 FILES_sandbox/root := root_copy cow cow_mount root_fuse root_fuse_server jail mounts overlay overlay_upper merged_view
 USES_sandbox/root := base policy store sandbox/kernel sandbox/state sandbox/plan
 
-FILES_sandbox/launch := audit audit_policy channel instance janitor launch audit_json ports result spawn \
+FILES_sandbox/launch := egress audit audit_policy channel instance janitor launch audit_json ports result spawn \
     supervise
-USES_sandbox/launch := base policy protocol store sandbox/kernel sandbox/cgroup sandbox/state \
+USES_sandbox/launch := base policy/egress policy protocol store sandbox/kernel egress/gate sandbox/cgroup sandbox/state \
     sandbox/plan sandbox/monitor sandbox/root
 
 FILES_sandbox/landlock := landlock_exec landlock_rules subreaper landlock_run
@@ -265,12 +271,14 @@ COMPILER_LIBS := -Wl,-Bstatic -lseccomp -Wl,-Bdynamic
 CAPS_LIBS     := -Wl,-Bstatic -lcap -Wl,-Bdynamic
 # The terminal library is in the executor, and in programs linked with its parts.
 VTERM_LIBS    := -Wl,-Bstatic -lvterm -Wl,-Bdynamic
+# The resolver of hutch-egress.
+CARES_LIBS    := -Wl,-Bstatic -lcares -Wl,-Bdynamic
 # glibc's; musl has no such checks.
 FORTIFY ?= -D_FORTIFY_SOURCE=2
 LDHARDEN := -Wl,-z,relro,-z,now,-z,noexecstack
 
-# hutch, hutch-act, hutch-executor, hutch-pool and hutch-supervise are static with
-# musl.  A sandbox starts up to three of them, so what the C library does before
+# hutch, hutch-act, hutch-egress, hutch-executor, hutch-pool and hutch-supervise are static
+# with musl.  A sandbox starts up to three of them, so what the C library does before
 # main() counts: glibc's start-up executes some forty cpuid instructions, each of
 # which traps to the hypervisor of a virtual machine (docs/speed.md).  musl's does not.
 # Debian's musl-tools has it; its compiler wrapper cannot make a static PIE, so
@@ -298,6 +306,9 @@ say = $(if $(Q),@printf '  %-5s %s\n' $(1) $@)
 
 LIB      := $(B)/lib/libhutch
 LIBS     := $(LIB).so.0 $(LIB).so $(LIB).a
+
+# Programs that no launch starts yet.
+UNUSED := $(addprefix $(B)/libexec/hutch-,egress gate)
 
 .PHONY: all
 all: $(PROGRAMS) $(LIBS)
@@ -343,8 +354,18 @@ $(B)/libexec/hutch-executor: MUSL_LIBS := $(SYSROOT)/usr/lib/$(MULTIARCH)/libvte
 $(B)/libexec/hutch-executor: HOST_LIBS := $(VTERM_LIBS)
 $(B)/libexec/hutch-executor: $(B)/$(LINK)/executor/main.o $(call linked_rooms,executor)
 
+$(B)/libexec/hutch-egress: MUSL_LIBS := $(addprefix $(SYSROOT)/usr/lib/$(MULTIARCH)/,libcap.a libcares.a)
+$(B)/libexec/hutch-egress: HOST_LIBS := $(CAPS_LIBS) $(CARES_LIBS)
+$(B)/libexec/hutch-egress: $(B)/$(LINK)/egress/egress_main.o $(call linked_rooms,egress)
+# The gate makes a sandbox's network by netlink.
+$(B)/libexec/hutch-gate: MUSL_LIBS := $(addprefix $(SYSROOT)/usr/lib/$(MULTIARCH)/,libcap.a libnl-route-3.a libnl-3.a)
+$(B)/libexec/hutch-gate: HOST_LIBS := $(CAPS_LIBS) -Wl,-Bstatic -lnl-route-3 -lnl-3 -Wl,-Bdynamic
+$(B)/libexec/hutch-gate: $(B)/$(LINK)/egress/gate/main.o $(call linked_rooms,egress/gate)
+$(B)/host/egress/gate/gateway.o: UNIT_FLAGS += -isystem $(SYSROOT)/usr/include/libnl3
+$(B)/musl/egress/gate/gateway.o: MUSL_CFLAGS += -isystem $(SYSROOT)/usr/include/libnl3
+
 $(B)/hutch $(B)/libexec/hutch-act $(B)/libexec/hutch-supervise $(B)/libexec/hutch-pool \
-$(B)/libexec/hutch-executor:
+$(B)/libexec/hutch-executor $(B)/libexec/hutch-egress $(B)/libexec/hutch-gate:
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(LINK_IT)
@@ -413,6 +434,8 @@ $(eval $(call needs,sandbox/kernel/seccomp,$(addprefix seccomp_,default floor pr
   landlock_offline landlock_online landlock_early)))
 $(eval $(call needs,supervisor/confine,seccomp_supervisor))
 $(eval $(call needs,sandbox/root/jail,seccomp_jail))
+$(eval $(call needs,egress/gate/main,seccomp_gate))
+$(eval $(call needs,egress/egress_confine,seccomp_egress))
 $(eval $(call needs,sandbox/monitor/broker,seccomp_broker))
 $(eval $(call needs,tests/bench/floor,seccomp_default))
 
@@ -485,8 +508,8 @@ clean:
 BUILD_DEPS := gcc libc6-dev musl-tools libarchive-dev libisal-dev libcurl4-openssl-dev libssl-dev \
         libseccomp-dev libcap-dev libsystemd-dev libvterm-dev go-md2man
 DEMO_DEPS  := $(BUILD_DEPS) python3
-TEST_DEPS  := $(DEMO_DEPS) libcmocka-dev clang libclang-rt-14-dev lld ripgrep pyflakes3 bats bubblewrap \
-        uidmap git procps util-linux bsdutils groff-base strace user-mode-linux kmod debootstrap \
+TEST_DEPS  := $(DEMO_DEPS) libc-ares-dev libnl-route-3-dev libcmocka-dev clang libclang-rt-14-dev lld ripgrep pyflakes3 bats bubblewrap \
+        uidmap git procps iproute2 util-linux bsdutils groff-base strace user-mode-linux kmod debootstrap \
         btrfs-progs e2fsprogs vim less curl docker-registry skopeo umoci busybox-static \
         fuse-overlayfs attr zstd xz-utils apparmor openssl ca-certificates libcap2-bin patch zsh fish jq
 DIST_DEPS  := $(BUILD_DEPS) dpkg-dev nasm perl python3-wheel
@@ -616,7 +639,7 @@ rooms_of = $(filter $(ROOMS),$(call helped,$(call helped,$(call included,$(1))))
 EXECUTOR_UNIT := $(patsubst tests/unit/test_%.c,%,\
                    $(shell grep -lE '"tests/unit/(supervisor|actor|requests|in_session)' tests/unit/test_*.c))
 UNIT_BIN := $(addprefix $(B)/tests/unit/,$(UNIT))
-UNIT_LIBS := -lcmocka $(COMPILER_LIBS) $(CAPS_LIBS) $(VTERM_LIBS) $(IMAGE_LIBS) -lutil
+UNIT_LIBS := -lcmocka $(CARES_LIBS) $(COMPILER_LIBS) $(CAPS_LIBS) $(VTERM_LIBS) $(IMAGE_LIBS) -lutil
 
 define unit_test
 $(B)/tests/unit/$(1): $(B)/host/tests/unit/test_$(1).o \
@@ -668,6 +691,12 @@ $(B)/tests/run/archive: $(B)/$(LINK)/tests/run/archive.o $(call linked_rooms,arc
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(LINK_IT)
+$(B)/tests/run/net_run: HOST_LIBS := $(CAPS_LIBS)
+$(B)/tests/run/net_run: $(B)/host/tests/run/net_run.o $(call host_rooms,sandbox/launch)
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(HOST_LINK)
+
 $(B)/tests/run/layer: HOST_LIBS := $(IMAGE_LIBS) $(CAPS_LIBS)
 $(B)/tests/run/layer: $(B)/host/tests/run/layer.o $(call host_rooms,rootfs-tools/layers)
 	@mkdir -p $(@D)
@@ -711,8 +740,8 @@ $(B)/tests/vm/%: tests/vm/%.c
 JOBS := -j$(shell nproc)
 .PHONY: tests units check test nightly foreign-tests
 # A build for another processor has those whose libraries sysroot.sh unpacks.
-foreign-tests: all $(B)/tests/probe $(B)/tests/listener $(filter-out $(B)/tests/run/layer,$(RUN_BIN))
-tests: all $(B)/tests/unit/cgroup $(B)/tests/probe $(B)/tests/listener $(RUN_BIN) $(VM_BIN) \
+foreign-tests: all $(B)/tests/probe $(B)/tests/listener $(filter-out $(B)/tests/run/layer $(B)/tests/run/net_run,$(RUN_BIN))
+tests: all $(UNUSED) $(B)/tests/unit/cgroup $(B)/tests/probe $(B)/tests/listener $(RUN_BIN) $(VM_BIN) \
   $(LIB_TESTS)
 units: $(UNIT_BIN)
 
@@ -820,7 +849,7 @@ sanitized:
 	+$(CHECKED_MAKE) OPTIMIZE="-O1 -g1" units fuzz tests
 
 # clang's warnings for the sources that are in no room, and for those that only musl has.
-MAINS := actions/main.c cli/main.c executor/main.c policy/seccomp/main.c rootfs-tools/main.c \
+MAINS := actions/main.c cli/main.c egress/egress_main.c executor/main.c policy/seccomp/main.c rootfs-tools/main.c \
          sandbox/cgroup/scope_main.c supervisor/main.c supervisor/pool/main.c
 .PHONY: clang-only
 clang-only: $(B)/gen/seccomp_texts.h
@@ -850,7 +879,7 @@ $(FUZZ_BIN):
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) $(HOST_EXTRA) $(LINKER) -fsanitize=fuzzer -o $@ $(filter %.o %.a,$^) $(COMPILER_LIBS) $(CAPS_LIBS) \
-	  $(VTERM_LIBS) $(IMAGE_LIBS) -pthread
+	  $(VTERM_LIBS) $(CARES_LIBS) $(IMAGE_LIBS) -pthread
 
 # --- bench -----------------------------------------------------------------
 

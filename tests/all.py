@@ -39,10 +39,10 @@ NOT_SANITIZED = set("apparmor completion demo docs doctor killed pool sdk typed 
 # Suites that `ci` runs only as an ordinary user, since what they test does not depend on the
 # user that made the sandbox; `nightly` runs all suites as root (run-root).
 NOT_AS_ROOT = set("""act archive audit bash_texts broker codes completion control control_hostile
-    cow cp create day demo docs doctor edit env environment errand floods git grep hostile hosts
+    cow cp create day demo docs doctor edit egress env environment errand floods git grep hostile hosts
     image_build image_copied image_fuse image_hostile image_launch image_pull image_ranges
     image_runtime image_store image_upper input keep killed landlock landlock_root learn library
-    limits log logs missing named openhands policy pool ports processes refused results rules sdk
+    limits log logs missing named net openhands policy pool ports processes refused results rules sdk
     seccomp secrets session session_rows snapshot static stdio stopped stream terminal typed update
     why window wrong_inputs""".split())
 # Suites of NOT_AS_ROOT of which root runs only the cases whose names contain this text.

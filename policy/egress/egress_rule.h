@@ -36,6 +36,9 @@ struct err;
 /* The name by which programs inside reach the loopback of the host. */
 #define EGRESS_HOST_NAME "host.hutch.internal"
 
+/* The address of hutch-gate, which resolves names for programs inside. */
+#define EGRESS_RESOLVER "10.0.2.2"
+
 #define EGRESS_TARGET_MAX 320 /* bytes of a target */
 #define EGRESS_WHY_MAX	  300 /* bytes of a `why` */
 #define EGRESS_PORTS_MAX  64  /* distinct ports that have a listener, beside "every port" */

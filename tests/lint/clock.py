@@ -14,7 +14,7 @@ import sys
 sys.dont_write_bytecode = True
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-FOLDERS = ("actions", "archive", "base", "cli", "executor", "include", "lib", "policy",
+FOLDERS = ("actions", "archive", "base", "cli", "egress", "executor", "include", "lib", "policy",
            "protocol", "rootfs-tools", "sandbox", "store", "supervisor")
 
 # FILE: functions that may read the clock: the turn of a loop, or the one function that
@@ -22,6 +22,8 @@ FOLDERS = ("actions", "archive", "base", "cli", "executor", "include", "lib", "p
 LOOPS = """
 base/await.c: await_ready
 base/wait_line.c: tell
+egress/gate/gate.c: gate_run wait_for
+egress/upstream.c: turn
 executor/fileops/errand_grep.c: is_past
 executor/executor.c: look_at_clock
 executor/process/seize.c: seize_all wait_for_all
@@ -68,6 +70,7 @@ rootfs-tools/snapshot.c: make_image
 cli/audit_show.c: audit_show_main
 cli/changes.c: changes_main
 cli/ps.c: ps_main
+egress/upstream.c: date_ms
 supervisor/events.c: events_now
 sandbox/root/cow.c: cow_make
 sandbox/state/saved_spec.c: time_now

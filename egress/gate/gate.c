@@ -1,0 +1,186 @@
+#include "egress/gate/gate.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/own.h"
+#include "egress/gate/flow.h"
+#include "egress/gate/gate_report.h"
+
+#define EVENTS 64
+
+int gate_watch(struct gate *g, int fd, enum gate_watch kind, size_t index, struct err *e)
+{
+	const bool is_flow = kind == WATCH_GUEST || kind == WATCH_UPSTREAM;
+	const uint32_t edge = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+	struct epoll_event event = { .events = is_flow || kind == WATCH_LINK ? edge
+									     : EPOLLIN,
+				     .data.u64 = (uint64_t)kind << 32 | index };
+
+	return epoll_ctl(g->epoll, EPOLL_CTL_ADD, fd, &event) < 0
+		       ? err_sys(e, "watch a descriptor")
+		       : 0;
+}
+
+static int watch_network(struct gate *g, struct err *e)
+{
+	if (gate_watch(g, g->network.datagrams, WATCH_DATAGRAMS, 0, e) < 0)
+		return -1;
+	for (size_t i = 0; i < g->network.count; i++)
+		if (gate_watch(g, g->network.listeners[i], WATCH_LISTENER, i, e) < 0)
+			return -1;
+	return 0;
+}
+
+int gate_init(struct gate *g, struct gateway *network, int egress, struct err *e)
+{
+	uint8_t key[DNS_NAMES_KEY];
+
+	*g = (struct gate){ .epoll = epoll_create1(EPOLL_CLOEXEC),
+			    .network = *network,
+			    .link = { .fd = egress },
+			    .setup = -1 };
+	gateway_init(network);
+	g->spare = dup(g->epoll);
+	buffer_init(&g->link.in, LINK_MAX);
+	buffer_init(&g->link.out, LINK_MAX);
+	if (g->epoll < 0 || g->spare < 0)
+		return err_sys(e, "make an epoll descriptor");
+	if (getrandom(key, sizeof(key), 0) != sizeof(key))
+		return err_sys(e, "get random bytes");
+	g->names = dns_names_new(key);
+	if (gate_watch(g, egress, WATCH_LINK, 0, e) < 0 ||
+	    frames_put_hello(&g->link.out, e) < 0)
+		return -1;
+	return watch_network(g, e);
+}
+
+void gate_done(struct gate *g)
+{
+	for (size_t i = 0; i < GATE_FLOWS_MAX; i++)
+		if (g->flows[i])
+			flow_end(g, g->flows[i], REASON_EGRESS_LOST);
+	stub_done(g);
+	stream_pool_done(&g->pool);
+	egress_rules_done(&g->rules);
+	egress_rules_done(&g->coming);
+	dns_names_free(g->names);
+	gateway_done(&g->network);
+	for (size_t i = 0; i < g->link.fd_count; i++)
+		own_close(&g->link.fds[i]);
+	buffer_done(&g->link.in);
+	buffer_done(&g->link.out);
+	own_close(&g->link.fd);
+	own_close(&g->setup);
+	own_close(&g->spare);
+	own_close(&g->epoll);
+}
+
+/* --- the loop ----------------------------------------------------------------------- */
+
+/* Moves the flows on that had more to move than one turn allows. */
+static void move_the_rest(struct gate *g)
+{
+	if (!g->has_more)
+		return;
+	g->has_more = false;
+	for (size_t i = 0; i < GATE_FLOWS_MAX; i++)
+		if (g->flows[i] && g->flows[i]->has_more)
+			flow_move(g, g->flows[i]);
+}
+
+/* Handles one event.  Returns 0 at the end, -1 at an error, or 1. */
+static int handle(struct gate *g, uint64_t data, struct err *e)
+{
+	const size_t index = (uint32_t)data;
+
+	switch ((enum gate_watch)(data >> 32)) {
+	case WATCH_LINK:
+		return link_read(g, e);
+	case WATCH_SUPERVISOR:
+		return 0;
+	case WATCH_DATAGRAMS:
+		stub_read_datagrams(g);
+		return 1;
+	case WATCH_LISTENER:
+		flow_accept(g, index);
+		return 1;
+	case WATCH_GUEST:
+	case WATCH_UPSTREAM:
+		/* An event may be of a flow that has ended in this turn, and whose slot
+		 * has a new one: moving that on does no harm. */
+		if (g->flows[index])
+			flow_move(g, g->flows[index]);
+		return 1;
+	}
+	return 1;
+}
+
+static int wait_for(struct gate *g, struct epoll_event *events)
+{
+	const int64_t now = clock_ms();
+	const int timeout = g->has_more ? 0 : clock_wait(g->expiry, now);
+	int count = epoll_wait(g->epoll, events, EVENTS, timeout);
+
+	g->now = clock_ms();
+	return count;
+}
+
+/* Serves one turn.  Returns 0 at the end, -1 at an error, or 1. */
+static int turn(struct gate *g, struct err *e)
+{
+	struct epoll_event events[EVENTS];
+
+	int count = wait_for(g, events);
+	if (count < 0 && errno != EINTR)
+		return err_sys(e, "wait for events");
+	for (int i = 0; i < count; i++) {
+		int result = handle(g, events[i].data.u64, e);
+		if (result <= 0)
+			return result;
+	}
+	move_the_rest(g);
+	flow_expire(g);
+	return link_flush(g, e) < 0 ? -1 : 1;
+}
+
+void gate_tell_ready(struct gate *g)
+{
+	const struct gate_report report = { .form = (uint32_t)g->network.form };
+
+	/* A set-up that has ended meanwhile needs no report. */
+	if (g->setup >= 0)
+		(void)send(g->setup, &report, sizeof(report), MSG_NOSIGNAL);
+	own_close(&g->setup);
+}
+
+static void tell_failed(struct gate *g, const struct err *why)
+{
+	struct gate_report report = { .err = *why };
+
+	if (why->kind == ERR_NONE)
+		(void)err_set(&report.err, ERR_GONE, "hutch-egress has ended");
+	if (g->setup >= 0)
+		(void)send(g->setup, &report, sizeof(report), MSG_NOSIGNAL);
+	own_close(&g->setup);
+}
+
+int gate_run(struct gate *g, int supervisor, int setup, struct err *e)
+{
+	int result;
+
+	e->kind = ERR_NONE;
+	g->setup = setup;
+	g->now = clock_ms();
+	if (gate_watch(g, supervisor, WATCH_SUPERVISOR, 0, e) < 0 || link_flush(g, e) < 0)
+		return -1;
+	while ((result = turn(g, e)) > 0)
+		;
+	tell_failed(g, e);
+	return result;
+}

@@ -1,0 +1,11 @@
+/* gate_report -- what hutch-gate tells the set-up of a sandbox when its network is made,
+ * or why it is not: one message of this size. */
+#pragma once
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct gate_report {
+	struct err err; /* kind ERR_NONE: the network is there */
+	uint32_t form;	/* enum gateway_form */
+};

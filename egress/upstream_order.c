@@ -1,0 +1,143 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json_write.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "egress/name_rate.h"
+#include "egress/upstream.h"
+
+/* --- rules -------------------------------------------------------------------------- */
+
+/* Returns a rule as egress_rules_add_json() reads it, allocated.  A rule of a preset is
+ * sent as itself, so that both processes number the rules alike. */
+static char *rule_json(const struct egress_rule *rule)
+{
+	const char *preset = strstr(rule->text, " (@");
+	AUTO_FREE char *target = text_copy(rule->text);
+	struct buffer b;
+
+	if (preset)
+		target[preset - rule->text] = '\0';
+	json_write_begin(&b);
+	json_write_open(&b, NULL, "{");
+	json_write_text(&b, egress_verdict_word(rule->verdict), target);
+	if (rule->has_any_tls)
+		json_write_text(&b, "tls", "any");
+	json_write_close(&b, "}");
+	return json_write_end(&b);
+}
+
+static void send_rule(struct upstream *u, size_t index)
+{
+	const bool is_none = !u->rules.count;
+	AUTO_FREE char *text = is_none ? text_copy("")
+				       : rule_json(&u->rules.items[index]);
+	const struct frames_set set = { u->generation, (uint32_t)index,
+					(uint32_t)u->rules.count, text };
+	struct buffer frame;
+
+	buffer_init(&frame, FRAMES_MAX);
+	if (frames_put_set(&frame, &set, NULL) < 0)
+		abort(); /* a target has EGRESS_TARGET_MAX bytes */
+	upstream_queue(u, &frame);
+}
+
+static void take_rules(struct upstream *u, struct egress_rules *rules)
+{
+	size_t i = 0;
+
+	egress_rules_done(&u->rules);
+	u->rules = *rules;
+	*rules = (struct egress_rules){ 0 };
+	free(u->rates);
+	u->rates = calloc(u->rules.count + 1, sizeof(*u->rates));
+	if (!u->rates)
+		abort();
+	u->generation++;
+	do
+		send_rule(u, i);
+	while (++i < u->rules.count);
+}
+
+/* Returns whether a connected socket may stay under the present rules. */
+static bool may_stay(struct upstream *u, struct connection *c)
+{
+	struct verdict v;
+	struct egress_decision d;
+
+	verdict_of(&u->rules, &c->goal, &v);
+	if (v.says == EGRESS_DENY || (v.says == EGRESS_ASK && !c->is_asked) ||
+	    c->is_loopback != verdict_is_loopback(&u->rules, &v))
+		return false;
+	c->rule = v.rule;
+	if (c->is_loopback || !c->goal.name.len)
+		return true;
+	egress_rules_resolved(&u->rules, &c->peer, c->goal.port, &d);
+	return d.verdict != EGRESS_DENY;
+}
+
+/* Judges all connections anew; returns how many were cut. */
+static size_t judge_all(struct upstream *u)
+{
+	size_t cut = 0;
+
+	for (size_t i = u->count; i-- > 0;) {
+		struct connection *c = u->connections[i];
+		if (c->state == CONNECTION_CUT)
+			continue;
+		if (c->state != CONNECTION_OPEN) {
+			upstream_decide(u, c);
+		} else if (!may_stay(u, c)) {
+			upstream_cut(u, c);
+			cut++;
+		}
+	}
+	return cut;
+}
+
+/* --- orders ------------------------------------------------------------------------- */
+
+static void take_settings(struct upstream *u, struct order *o)
+{
+	struct buffer frame;
+
+	if (u->generation) {
+		upstream_say_error(u, "settings: they were sent before");
+		return;
+	}
+	u->asks.wait_ms = o->ask_ms;
+	buffer_init(&frame, FRAMES_MAX);
+	if (frames_put_hello(&frame, NULL) < 0)
+		abort();
+	upstream_queue(u, &frame);
+	take_rules(u, &o->rules);
+	upstream_say(u, "{\"ready\":{\"rules\":%zu}}\n", u->rules.count);
+}
+
+static void take_set(struct upstream *u, struct order *o)
+{
+	if (!u->generation) {
+		upstream_say_error(u, "set: there are no settings yet");
+		return;
+	}
+	take_rules(u, &o->rules);
+	size_t cut = judge_all(u);
+	upstream_say(u, "{\"set\":{\"rules\":%zu,\"cut\":%zu}}\n", u->rules.count, cut);
+}
+
+void upstream_order(struct upstream *u, struct order *o)
+{
+	switch (o->kind) {
+	case ORDER_SETTINGS:
+		take_settings(u, o);
+		break;
+	case ORDER_SET:
+		take_set(u, o);
+		break;
+	case ORDER_ANSWER:
+		if (!asks_answer(&u->asks, o->id, o->is_allowed, o->is_for_sandbox))
+			upstream_say_error(u, "answer: no such question waits");
+		break;
+	}
+}

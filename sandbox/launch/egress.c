@@ -1,0 +1,219 @@
+#include "sandbox/launch/egress.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fd_pass.h"
+#include "base/io.h"
+#include "base/kernel.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "base/worker.h"
+#include "egress/gate/gate_report.h"
+#include "policy/egress/egress_rules.h"
+
+/* The numbers of descriptors at which both programs expect theirs: the socket to each
+ * other, `control`, and the gate's `setup`. */
+enum { PEER_FD = 3, CONTROL_FD, SETUP_FD };
+
+void egress_init(struct egress *x)
+{
+	*x = (struct egress){ .gate_program.fd = -1,
+			      .egress_program.fd = -1,
+			      .gate_control = -1,
+			      .control = -1,
+			      .setup = -1 };
+}
+
+static void end(pid_t *pid)
+{
+	if (*pid <= 0)
+		return;
+	/* the child is not reaped yet, so no other process can have its number */
+	(void)kill(*pid, SIGKILL);
+	(void)worker_reap(*pid);
+	*pid = 0;
+}
+
+void egress_done(struct egress *x)
+{
+	end(&x->gate);
+	end(&x->egress);
+	own_close(&x->gate_control);
+	own_close(&x->control);
+	own_close(&x->setup);
+	program_done(&x->gate_program);
+	program_done(&x->egress_program);
+}
+
+int egress_open(struct egress *x, struct err *e)
+{
+	if (program_open("hutch-gate", &x->gate_program, e) < 0)
+		return -1;
+	return program_open("hutch-egress", &x->egress_program, e);
+}
+
+/* --- the two processes -------------------------------------------------------------- */
+
+/* Runs in a child: puts the descriptors at 3 and above, and becomes the program. */
+static _Noreturn void become(const struct program *p, const int *fds, size_t count,
+			     char *const *argv)
+{
+	char *env[] = { NULL };
+	sigset_t none;
+
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	/* above the numbers that are about to be filled */
+	int program = fcntl(p->fd, F_DUPFD_CLOEXEC, 100);
+	int high[3];
+	for (size_t i = 0; i < count; i++)
+		high[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 100);
+	(void)sys_close_range(PEER_FD, ~0u, CLOSE_RANGE_CLOEXEC);
+	for (int fd = 0; fd < PEER_FD; fd++)
+		if (dup2(null, fd) < 0)
+			_exit(127);
+	for (size_t i = 0; i < count; i++)
+		if (dup2(high[i], PEER_FD + (int)i) < 0)
+			_exit(127);
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0)
+		(void)syscall(SYS_execveat, program, "", argv, env, AT_EMPTY_PATH);
+	_exit(127);
+}
+
+static int start(const struct program *p, const int *fds, size_t count, char *const *argv,
+		 pid_t *ret, struct err *e)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return err_sys(e, "start %s", p->path);
+	if (pid == 0)
+		become(p, fds, count, argv);
+	*ret = pid;
+	return 0;
+}
+
+/* The ports that need a listener are arguments of the gate. */
+static int start_gate(struct egress *x, const struct egress_rules *rules, int peer,
+		      int control, int setup, struct err *e)
+{
+	struct list argv = { 0 };
+	const int fds[] = { peer, control, setup };
+
+	list_add(&argv, "hutch-gate");
+	for (size_t i = 0; i < rules->port_count; i++)
+		list_addf(&argv, "%u", rules->ports[i]);
+	int result =
+		start(&x->gate_program, fds, ARRAY_LEN(fds), argv.items, &x->gate, e);
+	list_done(&argv);
+	return result;
+}
+
+static int start_egress(struct egress *x, int peer, int control, struct err *e)
+{
+	char name[] = "hutch-egress";
+	char *argv[] = { name, NULL };
+	const int fds[] = { peer, control };
+
+	return start(&x->egress_program, fds, ARRAY_LEN(fds), argv, &x->egress, e);
+}
+
+static int make_pair(int type, int *ret_a, int *ret_b, struct err *e)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_sys(e, "make a pair of sockets");
+	*ret_a = pair[0];
+	*ret_b = pair[1];
+	return 0;
+}
+
+static int start_both(struct egress *x, const struct egress_rules *rules, struct err *e)
+{
+	int a = -1, b = -1, c = -1, d = -1, s = -1;
+
+	if (make_pair(SOCK_STREAM | SOCK_NONBLOCK, &a, &b, e) < 0)
+		return -1;
+	AUTO_CLOSE int gate_peer = a;
+	AUTO_CLOSE int egress_peer = b;
+	if (make_pair(SOCK_STREAM, &x->gate_control, &c, e) < 0)
+		return -1;
+	AUTO_CLOSE int gate_control = c;
+	if (make_pair(SOCK_STREAM, &x->control, &d, e) < 0)
+		return -1;
+	AUTO_CLOSE int egress_control = d;
+	if (make_pair(SOCK_SEQPACKET, &x->setup, &s, e) < 0)
+		return -1;
+	AUTO_CLOSE int gate_setup = s;
+	if (start_gate(x, rules, gate_peer, gate_control, gate_setup, e) < 0)
+		return -1;
+	return start_egress(x, egress_peer, egress_control, e);
+}
+
+/* --- settings ----------------------------------------------------------------------- */
+
+/* Sends the rules, as one line of JSON.  The socket's buffer holds it: the bounds of
+ * rules see to that, and a blocking write goes on when hutch-egress reads. */
+static int send_settings(int control, const struct list *rules, struct err *e)
+{
+	struct list pieces = { 0 };
+
+	list_add(&pieces, "{\"rules\":[");
+	for (size_t i = 0; i < rules->count; i++)
+		list_addf(&pieces, "%s%s", i ? "," : "", rules->items[i]);
+	list_add(&pieces, "]}\n");
+	AUTO_FREE char *line = list_join(&pieces, 0, "");
+	list_done(&pieces);
+	return io_write_all(control, line, strlen(line)) < 0
+		       ? err_sys(e, "write to hutch-egress")
+		       : 0;
+}
+
+int egress_start(struct egress *x, const struct list *words, struct err *e)
+{
+	struct egress_rules rules = { 0 };
+	int result = 0;
+
+	for (size_t i = 0; i < words->count && result == 0; i++)
+		result = egress_rules_add_json(&rules, words->items[i], NULL, e);
+	if (result == 0)
+		result = start_both(x, &rules, e);
+	if (result == 0)
+		result = send_settings(x->control, words, e);
+	egress_rules_done(&rules);
+	return result;
+}
+
+int egress_connect(int setup, int inside, struct err *e)
+{
+	struct pollfd answer = { .fd = setup, .events = POLLIN };
+	struct gate_report report;
+	const char byte = 'n';
+
+	if (fd_pass_send(setup, &byte, 1, &inside, 1) != 1)
+		return err_sys(e, "pass the network namespace to hutch-gate");
+	while (poll(&answer, 1, -1) < 0 && errno == EINTR)
+		;
+	ssize_t n = recv(setup, &report, sizeof(report), MSG_DONTWAIT);
+	if (n != (ssize_t)sizeof(report))
+		return err_set(e, ERR_GONE,
+			       "hutch-gate has ended while it made the network");
+	if (report.err.kind == ERR_NONE)
+		return 0;
+	*e = report.err;
+	err_sanitize(e);
+	return -1;
+}

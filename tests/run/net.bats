@@ -1,0 +1,79 @@
+#!/usr/bin/env bats
+# Tests of hutch-gate and hutch-egress together: a namespace reaches the names that rules allow, and
+# no others.
+
+load helpers
+
+# world CMD...: runs CMD as the ordinary user in a network of the test's own.
+world() {
+	catch as_who env HUTCH="$HUTCH" "$here/net_world.sh" "$@"
+}
+
+# net NAME... -- CMD...: runs CMD where rules allow these names (net_run.c).
+net() {
+	local rules=()
+	while [[ $1 != -- ]]; do rules+=("{\"allow\":\"$1\"}") && shift; done
+	world "$BUILD/tests/run/net_run" "$BUILD/libexec" "${rules[@]}" "$@"
+}
+
+@test "a name that a rule allows is reached, by HTTP and by TLS" {
+	net example.org -- curl -sS http://example.org/x
+	[[ $status == 0 && $output == "example.org /x" ]]
+	net example.org -- curl -sSk https://example.org/y
+	[[ $status == 0 && $output == "example.org /y" ]]
+}
+
+@test "another name is refused with the truth, and no resolver outside is asked for it" {
+	net example.org -- sh -c 'python3 "$1" refused; grep other "$W/asked"' - "$here/net.py"
+	[[ $status == 1 && $output == "PermissionError" ]]
+}
+
+@test "a name that does not exist is told so, and an address is not reached" {
+	net none.org -- python3 "$here/net.py" absent
+	[[ ${lines[0]} == *"Name or service not known" && ${lines[1]} == "ConnectionResetError" ]]
+}
+
+@test "a name that leads to a private address, to this host or to a metadata service is refused" {
+	net private.org own.org metadata.org -- sh -c '
+		for name in private own metadata; do curl -sS -o out -w "%{http_code}\n" http://$name.org/; done'
+	[[ $output == $'403\n403\n403' ]]
+}
+
+@test "a port that no rule names is refused at once, and UDP too" {
+	net example.org -- python3 "$here/net.py" ports
+	[[ $output == $'ConnectionRefusedError\nConnectionRefusedError' ]]
+}
+
+@test "a server may speak first, and each end may end first" {
+	net example.org:7000 -- python3 "$here/net.py" speaks_first
+	[[ $output == $'b\'greetings\\n\'\nb\'hello\'' ]]
+}
+
+@test "TLS for another name is refused, and HTTP for another host" {
+	net example.org other.org -- sh -c '
+		curl -sSk --connect-to other.org:443:example.org:443 https://other.org/; echo $?
+		curl -sS -H "Host: other.org" http://example.org/
+		exec python3 "$1" smuggles' - "$here/net.py"
+	[[ ${lines[0]} == 35 && ${lines[1]} == *"refused: HTTP asked for another host"* ]]
+	[[ ${lines[2]} == "[b'200']" && ${lines[3]} == ConnectionResetError ]]
+}
+
+@test "large bodies come whole, both ways" {
+	net example.org -- sh -c 'curl -sS http://example.org/big/16777216 | md5sum
+		curl -sSk https://example.org/big/16777216 | md5sum
+		head -c 5000000 /dev/zero | curl -sS -w "%{http_code}" --data-binary @- http://example.org/'
+	want=$(python3 -c 'import hashlib; print(hashlib.md5(b"0123456789abcdef" * (1 << 20)).hexdigest())')
+	[[ $output == "$want  -"$'\n'"$want  -"$'\n204' ]]
+}
+
+@test "a wildcard is about names below" {
+	net '*.wild.org' -- sh -c 'curl -sSk https://a.wild.org/; curl -sS http://wild.org/; echo $?'
+	[[ ${lines[0]} == "a.wild.org /" && ${lines[-1]} == 7 ]]
+}
+
+@test "hutch-gate and hutch-egress end with the command" {
+	net example.org -- true
+	[[ $status == 0 ]]
+	none() { ! pgrep -u "$who" -x "$1"; }
+	none hutch-gate && none hutch-egress
+}

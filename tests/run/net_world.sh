@@ -1,0 +1,50 @@
+#!/bin/bash
+# net_world.sh CMD...: runs CMD where the network is one of this test's own.
+#
+# Two network namespaces, which a pair of devices joins: the "host", in which CMD runs as the
+# caller, without capabilities, and the "internet", in which net_server.py answers names and
+# connections at public addresses.  /etc/resolv.conf is the test's.
+set -eu
+here=$(dirname "$(realpath "$0")")
+
+outer() {
+	W=$(mktemp -d)
+	export W
+	trap 'rm -rf "$W"' EXIT
+	mkfifo "$W/made" "$W/go" "$W/ready"
+	echo 'nameserver 10.9.0.2' >"$W/resolv.conf"
+	unshare -U --map-current-user --keep-caps -n -m "$0" --inside "$@"
+}
+
+# internet: becomes the server, when its devices are there.
+internet() {
+	echo up >"$W/made"
+	read -r _ <"$W/go"
+	exec python3 -SE "$here/net_server.py"
+}
+
+inside() {
+	mount --bind "$W/resolv.conf" /etc/resolv.conf
+	ip link set lo up
+	ip link add host0 type veth peer name net0
+	exec 3<>"$W/ready"
+	unshare -n "$0" --internet &
+	server=$!
+	trap 'kill "$server"' EXIT
+	read -r _ <"$W/made"
+	ip link set net0 netns "$server"
+	ip addr add 10.9.0.1/24 dev host0
+	ip link set host0 up
+	ip route add default via 10.9.0.2
+	nsenter -t "$server" -n sh -ec 'ip link set lo up; ip addr add 10.9.0.2/24 dev net0; ip link set net0 up
+		ip addr add 93.184.216.34/32 dev lo; ip addr add 93.184.216.35/32 dev lo'
+	echo go >"$W/go"
+	read -r _ <&3
+	setpriv --ambient-caps -all --inh-caps -all "$@" 3<&-
+}
+
+case $1 in
+--inside) shift && inside "$@" ;;
+--internet) internet ;;
+*) outer "$@" ;;
+esac
