@@ -1,185 +1,174 @@
-#include "egress/http_head.h"
-
+/* The bodies of requests, byte by byte where their framing is, and piece by piece where
+ * their data is. */
+#include <assert.h>
 #include <string.h>
 
-/* The kind of the next byte of a body. */
+#include "base/own.h"
+#include "egress/http_field.h"
+#include "egress/http_head.h"
+
 enum state {
-	LENGTH, /* content, of which `left` bytes come */
-	SIZE,	/* a digit of a chunk's size, or the CR behind it */
+	DONE,
+	BODY,  /* `left` bytes, and then the body ends */
+	CHUNK, /* `left` bytes, and then the chunk ends */
+	SIZE,  /* a chunk's size, which `left` grows to */
 	SIZE_LF,
-	DATA, /* content of a chunk, of which `left` bytes come */
 	DATA_CR,
 	DATA_LF,
-	TRAILER,      /* the first byte of a line of the trailers */
-	TRAILER_NAME, /* another one of its name */
-	TRAILER_VALUE,
+	TRAILER, /* the first byte of a trailer, or of the empty line */
+	NAME,
+	VALUE,
 	TRAILER_LF,
-	END_LF, /* the LF of the empty line at the end */
-	DONE
+	LAST_LF,
+	STATE_COUNT
 };
 
-#define DIGITS_MAX 15 /* of a chunk's size: fits in 63 bits */
+/* A chunk's size has 31 bits: servers exist that compute with as many.  Leading zeros
+ * count as digits. */
+enum { DIGITS_MAX = 8, CHUNK_MAX = INT32_MAX };
+
+static_assert(HTTP_FIELD_NAME_MAX < sizeof((struct http_body){ 0 }.word),
+	      "a name that is cut equals none");
 
 void http_body_init(struct http_body *b, const struct http_head *head)
 {
 	*b = (struct http_body){ .state = DONE };
-	if (head->framing == HTTP_LENGTH) {
-		b->state = LENGTH;
-		b->left = head->length;
-	} else if (head->framing == HTTP_CHUNKED)
+	if (head->framing == HTTP_CHUNKED)
 		b->state = SIZE;
+	if (head->framing == HTTP_LENGTH && head->length > 0) {
+		b->state = BODY;
+		b->left = head->length;
+	}
 }
 
-static bool refuse(struct http_body *b, enum http_why why)
+/* --- chunks ------------------------------------------------------------------- */
+
+/* Each step takes a byte, and sets the next state. */
+static enum http_why go(struct http_body *b, enum state next)
 {
-	b->why = why;
-	return false;
+	b->state = next;
+	return HTTP_FINE;
 }
 
-static int hex_digit(uint8_t c)
+static int hex_value(uint8_t c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-static bool take_size(struct http_body *b, uint8_t c)
+static enum http_why take_size(struct http_body *b, uint8_t c)
 {
-	const int digit = hex_digit(c);
+	int value = hex_value(c);
 
-	if (digit >= 0 && b->digits < DIGITS_MAX) {
-		b->left = b->left << 4 | (unsigned)digit;
-		b->digits++;
-		return true;
+	if (c == '\r' && b->digits)
+		return go(b, SIZE_LF);
+	if (value < 0 || ++b->digits > DIGITS_MAX)
+		return HTTP_BAD_CHUNK;
+	b->left = b->left << 4 | (uint64_t)value;
+	return b->left > CHUNK_MAX ? HTTP_BAD_CHUNK : HTTP_FINE;
+}
+
+static enum http_why take_size_lf(struct http_body *b, uint8_t c)
+{
+	b->digits = 0;
+	return c != '\n' ? HTTP_BAD_CHUNK : go(b, b->left ? CHUNK : TRAILER);
+}
+
+static enum http_why take_data_cr(struct http_body *b, uint8_t c)
+{
+	return c != '\r' ? HTTP_BAD_CHUNK : go(b, DATA_LF);
+}
+
+static enum http_why take_data_lf(struct http_body *b, uint8_t c)
+{
+	return c != '\n' ? HTTP_BAD_CHUNK : go(b, SIZE);
+}
+
+/* --- trailers ----------------------------------------------------------------- */
+
+static enum http_why take_name(struct http_body *b, uint8_t c)
+{
+	if (c == ':') {
+		enum http_field field =
+			http_field_of((const uint8_t *)b->word, b->word_len);
+		return field ? HTTP_BAD_TRAILER : go(b, VALUE);
 	}
-	if (c != '\r' || !b->digits)
-		return refuse(b, HTTP_BAD_CHUNK);
-	b->state = SIZE_LF;
-	return true;
-}
-
-/* Takes a byte that can only be `want`, and goes on to another state. */
-static bool take_one(struct http_body *b, uint8_t c, uint8_t want, enum state next)
-{
-	if (c != want)
-		return refuse(b, HTTP_BAD_CHUNK);
-	b->state = next;
-	return true;
-}
-
-/* Fields that say where a message ends or goes, which trailers must not change (RFC 9110,
- * section 6.5.1). */
-static bool is_framing(const struct http_body *b)
-{
-	static const char *const names[] = {
-		"host", "content-length", "transfer-encoding", "connection", "upgrade",
-		"te",	"trailer"
-	};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (b->word_len == strlen(names[i]) &&
-		    !memcmp(b->word, names[i], b->word_len))
-			return true;
-	return false;
-}
-
-static bool is_name_char(uint8_t c)
-{
-	return c > ' ' && c < 0x7f && !strchr("\"(),/:;<=>?@[\\]{}", c);
-}
-
-static bool take_name(struct http_body *b, uint8_t c)
-{
-	if (c == ':' && b->word_len) {
-		b->state = TRAILER_VALUE;
-		return is_framing(b) ? refuse(b, HTTP_BAD_TRAILER) : true;
-	}
-	if (!is_name_char(c))
-		return refuse(b, HTTP_BAD_FIELD);
+	if (!http_is_token(c))
+		return HTTP_BAD_FIELD;
 	if (b->word_len < sizeof(b->word))
-		b->word[b->word_len] = (char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
-	b->word_len++;
-	b->state = TRAILER_NAME;
-	return true;
+		b->word[b->word_len++] = (char)c;
+	return HTTP_FINE;
 }
 
-static bool take_trailer(struct http_body *b, uint8_t c)
+static enum http_why take_trailer(struct http_body *b, uint8_t c)
 {
-	if (++b->bytes > HTTP_HEAD_MAX)
-		return refuse(b, HTTP_TOO_LARGE);
-	switch ((enum state)b->state) {
-	case TRAILER:
-		b->word_len = 0;
-		if (c == '\r') {
-			b->state = END_LF;
-			return true;
-		}
-		if (++b->fields > HTTP_FIELDS_MAX)
-			return refuse(b, HTTP_TOO_LARGE);
-		return c == ' ' || c == '\t' ? refuse(b, HTTP_FOLDED) : take_name(b, c);
-	case TRAILER_NAME:
-		return take_name(b, c);
-	case TRAILER_VALUE:
-		if (c == '\r')
-			b->state = TRAILER_LF;
-		else if ((c < ' ' && c != '\t') || c == 0x7f)
-			return refuse(b, c == '\n' ? HTTP_BAD_LINE_END : HTTP_BAD_BYTE);
-		return true;
-	case TRAILER_LF:
-	case END_LF:
-		if (c != '\n')
-			return refuse(b, HTTP_BAD_LINE_END);
-		b->state = b->state == END_LF ? DONE : TRAILER;
-		return true;
-	case LENGTH:
-	case SIZE:
-	case SIZE_LF:
-	case DATA:
-	case DATA_CR:
-	case DATA_LF:
-	case DONE:
-		break;
+	if (c == '\r')
+		return go(b, LAST_LF);
+	if (c == '\n')
+		return HTTP_BAD_LINE_END;
+	if (c == ' ' || c == '\t')
+		return HTTP_FOLDED;
+	if (!http_is_token(c))
+		return HTTP_BAD_FIELD;
+	if (++b->fields > HTTP_FIELDS_MAX)
+		return HTTP_TOO_LARGE;
+	b->state = NAME;
+	b->word_len = 0;
+	return take_name(b, c);
+}
+
+static enum http_why take_value(struct http_body *b, uint8_t c)
+{
+	if (c == '\n')
+		return HTTP_BAD_LINE_END;
+	return c == '\r' ? go(b, TRAILER_LF) : HTTP_FINE;
+}
+
+static enum http_why take_trailer_lf(struct http_body *b, uint8_t c)
+{
+	return c != '\n' ? HTTP_BAD_LINE_END : go(b, TRAILER);
+}
+
+static enum http_why take_last_lf(struct http_body *b, uint8_t c)
+{
+	return c != '\n' ? HTTP_BAD_LINE_END : go(b, DONE);
+}
+
+/* --- the body ------------------------------------------------------------------- */
+
+/* DONE, BODY and CHUNK take no single bytes. */
+static enum http_why (*const steps[])(struct http_body *b, uint8_t c) = {
+	[SIZE] = take_size,	  [SIZE_LF] = take_size_lf,
+	[DATA_CR] = take_data_cr, [DATA_LF] = take_data_lf,
+	[TRAILER] = take_trailer, [NAME] = take_name,
+	[VALUE] = take_value,	  [TRAILER_LF] = take_trailer_lf,
+	[LAST_LF] = take_last_lf,
+};
+static_assert(ARRAY_LEN(steps) == STATE_COUNT, "a state has no step");
+
+static enum http_why take_byte(struct http_body *b, uint8_t c)
+{
+	if (b->state >= TRAILER) {
+		if (http_is_control(c))
+			return HTTP_BAD_BYTE;
+		if (++b->bytes > HTTP_HEAD_MAX)
+			return HTTP_TOO_LARGE;
 	}
-	return true;
+	return steps[b->state](b, c);
 }
 
-/* Takes one byte that is no content. */
-static bool take_byte(struct http_body *b, uint8_t c)
+/* Takes the bytes of data that have come. */
+static size_t take_data(struct http_body *b, size_t len)
 {
-	switch ((enum state)b->state) {
-	case SIZE:
-		return take_size(b, c);
-	case SIZE_LF:
-		return take_one(b, c, '\n', b->left ? DATA : TRAILER);
-	case DATA_CR:
-		return take_one(b, c, '\r', DATA_LF);
-	case DATA_LF:
-		b->digits = 0;
-		return take_one(b, c, '\n', SIZE);
-	case TRAILER:
-	case TRAILER_NAME:
-	case TRAILER_VALUE:
-	case TRAILER_LF:
-	case END_LF:
-		return take_trailer(b, c);
-	case LENGTH:
-	case DATA:
-	case DONE:
-		break;
-	}
-	return true;
-}
+	size_t taken = len < b->left ? len : (size_t)b->left;
 
-/* Takes content; returns how many bytes. */
-static size_t take_content(struct http_body *b, size_t len)
-{
-	const size_t n = b->left < len ? (size_t)b->left : len;
-
-	b->left -= n;
-	if (!b->left)
-		b->state = b->state == LENGTH ? DONE : DATA_CR;
-	return n;
+	b->left -= taken;
+	if (b->left == 0)
+		b->state = b->state == CHUNK ? DATA_CR : DONE;
+	return taken;
 }
 
 enum http_verdict http_body_take(struct http_body *b, const uint8_t *bytes, size_t len,
@@ -187,14 +176,16 @@ enum http_verdict http_body_take(struct http_body *b, const uint8_t *bytes, size
 {
 	size_t at = 0;
 
-	while (at < len && b->state != DONE && b->why == HTTP_FINE) {
-		if (b->state == LENGTH || b->state == DATA)
-			at += take_content(b, len - at);
-		else if (take_byte(b, bytes[at]))
-			at++;
+	while (at < len && b->state != DONE && !b->why) {
+		if (b->state == BODY || b->state == CHUNK) {
+			at += take_data(b, len - at);
+			continue;
+		}
+		b->why = take_byte(b, bytes[at]);
+		at += b->why ? 0 : 1;
 	}
 	*ret_taken = at;
-	if (b->why != HTTP_FINE)
+	if (b->why)
 		return HTTP_REFUSED;
 	return b->state == DONE ? HTTP_DONE : HTTP_NEED_MORE;
 }

@@ -1,63 +1,56 @@
 #include "egress/http_head.h"
 
+#include <assert.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-/* A part of a line; it does not end with a NUL. */
+#include "base/own.h"
+#include "egress/http_field.h"
+
+/* Bytes of a head. */
 struct part {
-	const char *at;
-	size_t len;
+	const uint8_t *at, *end;
 };
 
-static bool is_word(struct part p, const char *word)
+static size_t size(struct part part)
 {
-	return p.len == strlen(word) && !strncasecmp(p.at, word, p.len);
+	return (size_t)(part.end - part.at);
 }
 
-/* A character of a token (RFC 9110, section 5.6.2). */
-static bool is_token_char(char c)
+static bool is_text(struct part part, const char *text)
 {
-	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
-	       (c >= 'a' && c <= 'z') || (c && strchr("!#$%&'*+-.^_`|~", c));
+	return size(part) == strlen(text) && memcmp(part.at, text, size(part)) == 0;
 }
 
-static bool is_token(struct part p)
+/* In letters of any case. */
+static bool is_word(struct part part, const char *word)
 {
-	for (size_t i = 0; i < p.len; i++)
-		if (!is_token_char(p.at[i]))
-			return false;
-	return p.len > 0;
+	return size(part) == strlen(word) &&
+	       strncasecmp((const char *)part.at, word, size(part)) == 0;
 }
 
-static bool is_digits(struct part p)
+static bool is_token(struct part part)
 {
-	for (size_t i = 0; i < p.len; i++)
-		if (p.at[i] < '0' || p.at[i] > '9')
-			return false;
-	return p.len > 0;
-}
-
-/* Takes the part before the first `c` off `p`; returns false if there is no `c`. */
-static bool take_until(struct part *p, char c, struct part *ret)
-{
-	const char *found = p->len ? memchr(p->at, c, p->len) : NULL;
-
-	if (!found)
+	if (part.at == part.end)
 		return false;
-	*ret = (struct part){ p->at, (size_t)(found - p->at) };
-	p->len -= ret->len + 1;
-	p->at = found + 1;
+	for (; part.at < part.end; part.at++)
+		if (!http_is_token(*part.at))
+			return false;
 	return true;
 }
 
-static struct part trim(struct part p)
+/* Takes the bytes up to `c`, and `c`; all if there is none. */
+static struct part take_until(struct part *from, uint8_t c)
 {
-	while (p.len && (*p.at == ' ' || *p.at == '\t'))
-		p = (struct part){ p.at + 1, p.len - 1 };
-	while (p.len && (p.at[p.len - 1] == ' ' || p.at[p.len - 1] == '\t'))
-		p.len--;
-	return p;
+	const uint8_t *found = size(*from) ? memchr(from->at, c, size(*from)) : NULL;
+	struct part part = { from->at, found ? found : from->end };
+
+	from->at = found ? found + 1 : from->end;
+	return part;
 }
+
+/* --- lines ------------------------------------------------------------------ */
 
 static enum http_verdict refuse(struct http_head *h, enum http_why why)
 {
@@ -65,81 +58,115 @@ static enum http_verdict refuse(struct http_head *h, enum http_why why)
 	return HTTP_REFUSED;
 }
 
-/* --- hosts -------------------------------------------------------------------------- */
-
-/* Returns whether HOST[:PORT] is the connection's.  One dot may stand at the name's end,
- * as in DNS. */
-static bool is_host(struct part p, const struct http_expect *expect)
+/* Looks for the end of the line that begins at h->at.  h->len counts the bytes that were
+ * looked at, until the head is whole, so that none is searched twice. */
+static enum http_verdict find_line(struct http_head *h, const uint8_t *bytes, size_t len,
+				   struct part *ret)
 {
-	struct part name = p, port = p;
+	size_t end = len < HTTP_HEAD_MAX ? len : HTTP_HEAD_MAX;
 
-	if (take_until(&port, ':', &name)) {
-		unsigned number = 0;
-		if (!is_digits(port) || port.len > 5)
-			return false;
-		for (size_t i = 0; i < port.len; i++)
-			number = number * 10 + (unsigned)(port.at[i] - '0');
-		if (number != expect->port)
-			return false;
-	} else if (expect->port != 80)
-		return false; /* 80 is what a missing port stands for (RFC 9110, 4.2.1) */
-	if (name.len && name.at[name.len - 1] == '.')
-		name.len--;
-	return is_word(name, expect->name);
+	while (h->len < end) {
+		uint8_t c = bytes[h->len];
+		bool is_after_cr = h->len > h->at && bytes[h->len - 1] == '\r';
+		h->len++;
+		if (is_after_cr != (c == '\n'))
+			return refuse(h, HTTP_BAD_LINE_END);
+		if (http_is_control(c))
+			return refuse(h, HTTP_BAD_BYTE);
+		if (c == '\n') {
+			*ret = (struct part){ bytes + h->at, bytes + h->len - 2 };
+			h->at = h->len;
+			return HTTP_DONE;
+		}
+	}
+	return end == HTTP_HEAD_MAX ? refuse(h, HTTP_TOO_LARGE) : HTTP_NEED_MORE;
 }
 
-/* --- the request line ---------------------------------------------------------------- */
+/* --- the request line --------------------------------------------------------- */
+
+/* Whether the text is the connection's name, perhaps with a final dot, and perhaps with
+ * the connection's port. */
+static bool is_host(struct part text, const struct http_expect *expect)
+{
+	size_t len = strlen(expect->name);
+	char port[8];
+
+	if (len == 0 || size(text) < len ||
+	    strncasecmp((const char *)text.at, expect->name, len) != 0)
+		return false;
+	text.at += len;
+	if (size(text) && *text.at == '.')
+		text.at++;
+	(void)snprintf(port, sizeof(port), ":%u", expect->port); /* fits: 5 digits */
+	return size(text) == 0 || is_text(text, port);
+}
+
+static enum http_why read_version(struct http_head *h, struct part version)
+{
+	h->is_1_0 = is_text(version, "HTTP/1.0");
+	if (h->is_1_0 || is_text(version, "HTTP/1.1"))
+		return HTTP_FINE;
+	if (size(version) < 5 || memcmp(version.at, "HTTP/", 5) != 0)
+		return HTTP_BAD_REQUEST_LINE;
+	return HTTP_BAD_VERSION;
+}
+
+/* Reads what follows `http://`: a server takes the target's host before the field Host
+ * (RFC 9112, section 3.2.2). */
+static enum http_why check_absolute(struct part target, const struct http_expect *expect)
+{
+	struct part rest = target;
+
+	while (size(rest) && *rest.at != '/' && *rest.at != '?')
+		rest.at++;
+	target.end = rest.at;
+	return is_host(target, expect) ? HTTP_FINE : HTTP_OTHER_HOST;
+}
 
 static enum http_why check_target(const struct http_head *h, struct part target,
 				  const struct http_expect *expect)
 {
 	static const char scheme[] = "http://";
-	const size_t len = sizeof(scheme) - 1;
+	size_t len = sizeof(scheme) - 1;
 
-	for (size_t i = 0; i < target.len; i++)
-		if (target.at[i] <= ' ' || target.at[i] >= 0x7f)
-			return HTTP_BAD_TARGET;
-	if (!strcmp(h->method, "CONNECT"))
-		return HTTP_CONNECT;
-	if (is_word(target, "*"))
-		return strcmp(h->method, "OPTIONS") ? HTTP_BAD_TARGET : HTTP_FINE;
-	if (target.len && *target.at == '/')
-		return HTTP_FINE;
-	if (target.len < len || strncasecmp(target.at, scheme, len) != 0)
+	/* A fragment is no part of a target; servers that find one differ. */
+	if (memchr(target.at, '#', size(target)))
 		return HTTP_BAD_TARGET;
-	struct part host = { target.at + len, target.len - len }, rest = host;
-	size_t end = 0;
-	while (end < rest.len && !strchr("/?#", rest.at[end]))
-		end++;
-	host.len = end;
-	return is_host(host, expect) ? HTTP_FINE : HTTP_OTHER_HOST;
+	if (*target.at == '/')
+		return HTTP_FINE;
+	if (is_text(target, "*"))
+		return strcmp(h->method, "OPTIONS") == 0 ? HTTP_FINE : HTTP_BAD_TARGET;
+	if (size(target) < len || strncasecmp((const char *)target.at, scheme, len) != 0)
+		return HTTP_BAD_TARGET;
+	target.at += len;
+	return check_absolute(target, expect);
 }
 
 static enum http_why read_request_line(struct http_head *h, struct part line,
-				       const char *begin,
 				       const struct http_expect *expect)
 {
-	struct part method, target;
+	struct part rest = line;
+	struct part method = take_until(&rest, ' ');
+	struct part target = take_until(&rest, ' ');
 
-	if (!take_until(&line, ' ', &method) || !take_until(&line, ' ', &target) ||
-	    !is_token(method) || method.len >= HTTP_METHOD_SIZE || !target.len)
+	/* A tab is a blank for some servers. */
+	if (!is_token(method) || size(method) >= HTTP_METHOD_SIZE || size(target) == 0 ||
+	    memchr(line.at, '\t', size(line)))
 		return HTTP_BAD_REQUEST_LINE;
-	if (line.len < 5 || memcmp(line.at, "HTTP/", 5) != 0)
-		return HTTP_BAD_REQUEST_LINE;
-	if (line.len != 8 || memcmp(line.at, "HTTP/1.", 7) != 0 ||
-	    (line.at[7] != '0' && line.at[7] != '1'))
-		return HTTP_BAD_VERSION;
-	h->is_1_0 = line.at[7] == '0';
-	memcpy(h->method, method.at, method.len);
-	h->method[method.len] = '\0';
-	h->target_at = (size_t)(target.at - begin);
-	h->target_len = target.len;
+	enum http_why why = read_version(h, rest);
+	if (why)
+		return why;
+	memcpy(h->method, method.at, size(method));
+	h->target_at = (size_t)(target.at - line.at);
+	h->target_len = size(target);
+	if (is_word(method, "CONNECT"))
+		return HTTP_CONNECT;
 	return check_target(h, target, expect);
 }
 
-/* --- fields -------------------------------------------------------------------------- */
+/* --- fields ------------------------------------------------------------------- */
 
-static enum http_why take_host(struct http_head *h, struct part value,
+static enum http_why read_host(struct http_head *h, struct part value,
 			       const struct http_expect *expect)
 {
 	if (h->has_host)
@@ -148,94 +175,115 @@ static enum http_why take_host(struct http_head *h, struct part value,
 	return is_host(value, expect) ? HTTP_FINE : HTTP_OTHER_HOST;
 }
 
-static enum http_why take_length(struct http_head *h, struct part value,
-				 const struct http_expect *expect)
+/* 18 digits fit into each server's 64 bits.  A leading zero makes an octal number for
+ * strtol(3) with base 0. */
+static enum http_why read_length(struct http_head *h, struct part value)
 {
-	(void)expect;
-	if (h->has_length || !is_digits(value) || value.len > 18)
+	bool is_odd = size(value) == 0 || size(value) > 18 ||
+		      (size(value) > 1 && *value.at == '0');
+
+	if (h->has_length || is_odd)
 		return HTTP_BAD_LENGTH;
 	h->has_length = true;
-	for (size_t i = 0; i < value.len; i++)
-		h->length = h->length * 10 + (uint64_t)(value.at[i] - '0');
+	for (; value.at < value.end; value.at++) {
+		if (*value.at < '0' || *value.at > '9')
+			return HTTP_BAD_LENGTH;
+		h->length = h->length * 10 + (uint64_t)(*value.at - '0');
+	}
 	return HTTP_FINE;
 }
 
-static enum http_why take_coding(struct http_head *h, struct part value,
-				 const struct http_expect *expect)
+/* Servers that compare letters exactly would not know `Chunked`. */
+static enum http_why read_coding(struct http_head *h, struct part value)
 {
-	(void)expect;
-	if (h->has_coding || h->is_1_0 || !is_word(value, "chunked"))
+	if (h->has_coding || h->is_1_0 || !is_text(value, "chunked"))
 		return HTTP_BAD_CODING;
 	h->has_coding = true;
 	return HTTP_FINE;
 }
 
-static enum http_why take_upgrade(struct http_head *h, struct part value,
-				  const struct http_expect *expect)
+/* A proxy in front of the server drops the fields that are named here (RFC 9110, section
+ * 7.6.1), so these must not be ones that the gate has relied on. */
+static enum http_why read_connection(struct http_head *h, struct part value)
 {
-	(void)expect;
-	if (h->has_upgrade)
-		return HTTP_UPGRADE;
-	h->has_upgrade = true;
-	h->is_h2c = is_word(value, "h2c");
-	return h->is_h2c || is_word(value, "websocket") ? HTTP_FINE : HTTP_UPGRADE;
-}
-
-/* A list of words; `upgrade` among them is what counts here. */
-static enum http_why take_connection(struct http_head *h, struct part value,
-				     const struct http_expect *expect)
-{
-	struct part word;
-
-	(void)expect;
-	while (take_until(&value, ',', &word))
-		h->is_upgrading |= is_word(trim(word), "upgrade");
-	h->is_upgrading |= is_word(trim(value), "upgrade");
+	while (size(value)) {
+		struct part word = take_until(&value, ',');
+		while (size(word) && *word.at == ' ')
+			word.at++;
+		while (size(word) && word.end[-1] == ' ')
+			word.end--;
+		if (size(word) == 0)
+			continue;
+		enum http_field field = http_field_of(word.at, size(word));
+		if (!is_token(word) ||
+		    (field != HTTP_FIELD_OTHER && field != HTTP_FIELD_UPGRADE))
+			return HTTP_BAD_FIELD;
+		h->is_upgrading |= field == HTTP_FIELD_UPGRADE;
+	}
 	return HTTP_FINE;
 }
 
-static const struct {
-	const char *name;
-	enum http_why (*take)(struct http_head *h, struct part value,
-			      const struct http_expect *expect);
-} fields[] = {
-	{ "host", take_host },
-	{ "content-length", take_length },
-	{ "transfer-encoding", take_coding },
-	{ "upgrade", take_upgrade },
-	{ "connection", take_connection },
-};
+static enum http_why read_upgrade(struct http_head *h, struct part value)
+{
+	h->is_h2c = is_word(value, "h2c");
+	if (h->has_upgrade || (!h->is_h2c && !is_word(value, "websocket")))
+		return HTTP_UPGRADE;
+	h->has_upgrade = true;
+	return HTTP_FINE;
+}
 
+/* Blanks before the value are skipped, as every server does; not a tab, nor blanks behind
+ * it, so these make a value that is refused. */
 static enum http_why read_field(struct http_head *h, struct part line,
 				const struct http_expect *expect)
 {
-	struct part name;
+	struct part value = line, name;
 
-	if (++h->fields > HTTP_FIELDS_MAX)
-		return HTTP_TOO_LARGE;
 	if (*line.at == ' ' || *line.at == '\t')
 		return HTTP_FOLDED;
-	if (!take_until(&line, ':', &name) || !is_token(name))
+	name = take_until(&value, ':');
+	if (!is_token(name) || name.end == line.end)
 		return HTTP_BAD_FIELD;
-	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
-		if (is_word(name, fields[i].name))
-			return fields[i].take(h, trim(line), expect);
+	if (++h->fields > HTTP_FIELDS_MAX)
+		return HTTP_TOO_LARGE;
+	while (size(value) && *value.at == ' ')
+		value.at++;
+	switch (http_field_of(name.at, size(name))) {
+	case HTTP_FIELD_HOST:
+		return read_host(h, value, expect);
+	case HTTP_FIELD_LENGTH:
+		return read_length(h, value);
+	case HTTP_FIELD_CODING:
+		return read_coding(h, value);
+	case HTTP_FIELD_CONNECTION:
+		return read_connection(h, value);
+	case HTTP_FIELD_UPGRADE:
+		return read_upgrade(h, value);
+	case HTTP_FIELD_MIMIC:
+		return HTTP_BAD_FIELD;
+	case HTTP_FIELD_OTHER:
+		break;
+	}
 	return HTTP_FINE;
 }
 
-/* --- the whole ----------------------------------------------------------------------- */
+/* --- the whole head ------------------------------------------------------------- */
 
-static enum http_why check_upgrade(const struct http_head *h,
-				   const struct http_expect *expect)
+/* A server that finds a handshake malformed goes on with HTTP, and then the gate must
+ * not have become opaque. */
+static enum http_why check_upgrade(struct http_head *h, const struct http_expect *expect)
 {
 	if (!h->has_upgrade)
 		return HTTP_FINE;
 	if (h->is_h2c)
 		return HTTP_UPGRADE_H2C;
-	if (!h->is_upgrading || h->is_1_0 || strcmp(h->method, "GET") != 0 ||
-	    h->has_coding || h->length)
+	if (!h->is_upgrading || h->is_1_0 || h->has_length || h->has_coding ||
+	    strcmp(h->method, "GET") != 0)
 		return HTTP_UPGRADE;
-	return expect->is_first ? HTTP_FINE : HTTP_LATE_UPGRADE;
+	if (!expect->is_first)
+		return HTTP_LATE_UPGRADE;
+	h->is_websocket = true;
+	return HTTP_FINE;
 }
 
 static enum http_verdict finish(struct http_head *h, const struct http_expect *expect)
@@ -245,127 +293,129 @@ static enum http_verdict finish(struct http_head *h, const struct http_expect *e
 	if (h->has_length && h->has_coding)
 		return refuse(h, HTTP_LENGTH_AND_CODING);
 	enum http_why why = check_upgrade(h, expect);
-	if (why != HTTP_FINE)
+	if (why)
 		return refuse(h, why);
-	h->framing = h->has_coding ? HTTP_CHUNKED
-		     : h->length   ? HTTP_LENGTH
-				   : HTTP_NO_BODY;
-	h->is_websocket = h->has_upgrade;
-	h->len = h->at;
+	h->framing = h->has_coding   ? HTTP_CHUNKED
+		     : h->has_length ? HTTP_LENGTH
+				     : HTTP_NO_BODY;
 	return HTTP_DONE;
 }
 
-/* Looks for the end of the line at h->at.  HTTP_DONE: *ret is the line without its CR and
- * LF, and h->at stands behind it. */
-static enum http_verdict next_line(struct http_head *h, const char *bytes, size_t len,
-				   struct part *ret)
+static enum http_verdict read_line(struct http_head *h, struct part line,
+				   const struct http_expect *expect)
 {
-	const char *begin = bytes + h->at;
-	const char *end = len > h->at ? memchr(begin, '\n', len - h->at) : NULL;
+	bool is_first = h->method[0] == '\0';
 
-	if (!end)
-		return len > HTTP_HEAD_MAX ? refuse(h, HTTP_TOO_LARGE) : HTTP_NEED_MORE;
-	if (end == begin || end[-1] != '\r')
-		return refuse(h, HTTP_BAD_LINE_END);
-	*ret = (struct part){ begin, (size_t)(end - begin) - 1 };
-	h->at = (size_t)(end - bytes) + 1;
-	if (h->at > HTTP_HEAD_MAX)
-		return refuse(h, HTTP_TOO_LARGE);
-	for (size_t i = 0; i < ret->len; i++) {
-		const unsigned char c = (unsigned char)ret->at[i];
-		if (c == '\r')
-			return refuse(h, HTTP_BAD_LINE_END);
-		if ((c < ' ' && c != '\t') || c == 0x7f)
-			return refuse(h, HTTP_BAD_BYTE);
-	}
-	return HTTP_DONE;
+	if (!is_first && size(line) == 0)
+		return finish(h, expect);
+	enum http_why why = is_first ? read_request_line(h, line, expect)
+				     : read_field(h, line, expect);
+	return why ? refuse(h, why) : HTTP_NEED_MORE;
 }
 
 enum http_verdict http_head_parse(struct http_head *h, const uint8_t *bytes, size_t len,
 				  const struct http_expect *expect)
 {
-	const char *text = (const char *)bytes;
-	enum http_verdict verdict;
 	struct part line;
 
-	if (h->why != HTTP_FINE)
+	if (h->why)
 		return HTTP_REFUSED;
-	while ((verdict = next_line(h, text, len, &line)) == HTTP_DONE) {
-		enum http_why why;
-		if (!*h->method)
-			why = read_request_line(h, line, text, expect);
-		else if (!line.len)
-			return finish(h, expect);
-		else
-			why = read_field(h, line, expect);
-		if (why != HTTP_FINE)
-			return refuse(h, why);
+	for (;;) {
+		enum http_verdict verdict = find_line(h, bytes, len, &line);
+		if (verdict != HTTP_DONE)
+			return verdict;
+		verdict = read_line(h, line, expect);
+		if (verdict != HTTP_NEED_MORE)
+			return verdict;
 	}
-	return verdict;
 }
 
 void http_head_hide_upgrade(uint8_t *bytes, size_t len)
 {
-	static const char name[] = "upgrade:";
-	const size_t size = sizeof(name) - 1;
+	static const char field[] = "upgrade:";
+	size_t field_len = sizeof(field) - 1;
+	uint8_t *at = bytes, *end = bytes + len;
 
-	for (size_t at = 0; at + size <= len; at++) {
-		const bool is_first = at && bytes[at - 1] == '\n';
-		if (is_first && !strncasecmp((const char *)bytes + at, name, size))
-			bytes[at] = 'X';
-		/* the head's end: bytes behind it are another request's */
-		if (is_first && bytes[at] == '\r')
-			return;
+	while (at < end && *at != '\r') {
+		if ((size_t)(end - at) >= field_len &&
+		    strncasecmp((const char *)at, field, field_len) == 0)
+			*at = 'X';
+		uint8_t *line_end = memchr(at, '\n', (size_t)(end - at));
+		at = line_end ? line_end + 1 : end;
 	}
+}
+
+/* --- answers -------------------------------------------------------------------- */
+
+/* Whether the bytes may begin a status line; the text after the status may be missing. */
+static bool is_status_line(const uint8_t *bytes, size_t len)
+{
+	static const char form[] = "HTTP/1.d ndd_";
+
+	for (size_t i = 0; i < len && i < sizeof(form) - 1; i++) {
+		uint8_t c = bytes[i];
+		bool is_fine = c == (uint8_t)form[i];
+		if (form[i] == 'd')
+			is_fine = c >= '0' && c <= '9';
+		if (form[i] == 'n')
+			is_fine = c >= '1' && c <= '9';
+		if (form[i] == '_')
+			is_fine = c == ' ' || c == '\r';
+		if (!is_fine)
+			return false;
+	}
+	return true;
 }
 
 enum http_verdict http_answer_parse(const uint8_t *bytes, size_t len,
 				    unsigned *ret_status, size_t *ret_len)
 {
-	static const char begin[] = "HTTP/1.";
-	const size_t shown = len < sizeof(begin) - 1 ? len : sizeof(begin) - 1;
-	const char *text = (const char *)bytes;
+	struct http_head h = { 0 };
+	struct part line;
+	enum http_verdict verdict;
 
-	if (memcmp(text, begin, shown) != 0)
+	if (!is_status_line(bytes, len))
 		return HTTP_REFUSED;
-	const char *end = memmem(text, len, "\r\n\r\n", 4);
-	if (!end)
-		return len >= HTTP_HEAD_MAX ? HTTP_REFUSED : HTTP_NEED_MORE;
-	const struct part code = { text + 9, 3 };
-	if (end - text < 12 || text[8] != ' ' || !is_digits(code) || code.at[0] == '0')
-		return HTTP_REFUSED;
-	*ret_status = (unsigned)((code.at[0] - '0') * 100 + (code.at[1] - '0') * 10 +
-				 (code.at[2] - '0'));
-	*ret_len = (size_t)(end - text) + 4;
+	do
+		verdict = find_line(&h, bytes, len, &line);
+	while (verdict == HTTP_DONE && size(line) > 0);
+	if (verdict != HTTP_DONE)
+		return verdict;
+	*ret_status = (bytes[9] - '0') * 100u + (bytes[10] - '0') * 10u + bytes[11] - '0';
+	*ret_len = h.len;
 	return HTTP_DONE;
 }
 
+/* --- words ---------------------------------------------------------------------- */
+
 const char *http_why_text(enum http_why why)
 {
-	static const char *const texts[HTTP_WHY_COUNT] = {
-		[HTTP_FINE] = "nothing",
-		[HTTP_BAD_REQUEST_LINE] = "the first line is no request",
+	static const char *const texts[] = {
+		[HTTP_FINE] = "the request is valid",
+		[HTTP_BAD_REQUEST_LINE] = "the request line is malformed",
 		[HTTP_BAD_VERSION] = "the version is not HTTP/1.0 or HTTP/1.1",
 		[HTTP_BAD_LINE_END] = "a line does not end with CR and LF",
-		[HTTP_BAD_BYTE] = "a control character is in the head",
-		[HTTP_BAD_FIELD] = "a line is no field",
-		[HTTP_FOLDED] = "a field goes on in the next line",
-		[HTTP_TOO_LARGE] = "the head is too large",
-		[HTTP_NO_HOST] = "there is no Host",
-		[HTTP_TWO_HOSTS] = "there are two Hosts",
+		[HTTP_BAD_BYTE] = "a line has a control character",
+		[HTTP_BAD_FIELD] = "a header field is malformed",
+		[HTTP_FOLDED] = "a header field goes on in the next line",
+		[HTTP_TOO_LARGE] = "the header has too many bytes or fields",
+		[HTTP_NO_HOST] = "Host is missing",
+		[HTTP_TWO_HOSTS] = "Host stands twice",
 		[HTTP_OTHER_HOST] = "Host is not the connection's name",
-		[HTTP_CONNECT] = "the method is CONNECT",
-		[HTTP_BAD_TARGET] = "the target is neither a path nor an address of http",
-		[HTTP_BAD_LENGTH] = "Content-Length is not one number",
-		[HTTP_BAD_CODING] = "Transfer-Encoding is not `chunked` alone",
+		[HTTP_CONNECT] = "CONNECT is not allowed",
+		[HTTP_BAD_TARGET] = "the target is no path",
+		[HTTP_BAD_LENGTH] = "Content-Length is malformed",
+		[HTTP_BAD_CODING] = "Transfer-Encoding is not one `chunked`",
 		[HTTP_LENGTH_AND_CODING] =
-			"there are Content-Length and Transfer-Encoding",
-		[HTTP_UPGRADE] = "an upgrade is not to websocket",
-		[HTTP_UPGRADE_H2C] = "an upgrade is to HTTP/2",
-		[HTTP_LATE_UPGRADE] = "an upgrade is not in the first request",
-		[HTTP_BAD_CHUNK] = "a chunk has a wrong size or end",
-		[HTTP_BAD_TRAILER] = "a trailer has a field that frames or routes",
+			"there are both Content-Length and Transfer-Encoding",
+		[HTTP_UPGRADE] = "only an upgrade to websocket is allowed",
+		[HTTP_UPGRADE_H2C] = "an upgrade to HTTP/2 is not allowed",
+		[HTTP_LATE_UPGRADE] = "only the first request may upgrade to websocket",
+		[HTTP_BAD_CHUNK] = "a chunk of the body is malformed",
+		[HTTP_BAD_TRAILER] =
+			"a trailer would change where the request goes or ends",
 	};
+	static_assert(ARRAY_LEN(texts) == HTTP_WHY_COUNT, "a reason has no words");
 
-	return why < HTTP_WHY_COUNT ? texts[why] : "unknown";
+	return why < HTTP_WHY_COUNT ? texts[why] : "the reason is unknown";
 }
