@@ -54,7 +54,7 @@ MAKEFLAGS += --no-builtin-rules
 
 ROOMS := base policy/json policy/bash policy/seccomp policy/egress policy protocol archive store \
     executor/wire executor/process executor/terminal executor/session executor/files \
-    executor/search executor/edit executor/fileops executor sandbox/kernel egress egress/gate \
+    executor/search executor/edit executor/fileops executor sandbox/kernel egress egress/gate egress/launch \
     sandbox/cgroup sandbox/state sandbox/plan sandbox/monitor sandbox/root sandbox/launch \
     sandbox/landlock sandbox/learn sandbox/explain cli/common rootfs-tools/changes actions \
     supervisor supervisor/pool rootfs-tools/layers rootfs-tools/index rootfs-tools/registry \
@@ -141,6 +141,9 @@ USES_egress := base policy/json policy/egress sandbox/kernel
 FILES_egress/gate := flow flow_http flow_tls gate gateway link stream stub
 USES_egress/gate := base policy/egress sandbox/kernel egress
 
+FILES_egress/launch := egress
+USES_egress/launch := base policy/egress sandbox/kernel egress/gate
+
 FILES_sandbox/cgroup := cgroup cgroup_limits delegate delegate_remedy scope watchdog
 USES_sandbox/cgroup := base policy sandbox/kernel
 
@@ -159,9 +162,9 @@ USES_sandbox/monitor := base policy/seccomp policy sandbox/kernel sandbox/plan
 FILES_sandbox/root := root_copy cow cow_mount root_fuse root_fuse_server jail mounts overlay overlay_upper merged_view
 USES_sandbox/root := base policy store sandbox/kernel sandbox/state sandbox/plan
 
-FILES_sandbox/launch := egress audit audit_policy channel instance janitor launch audit_json ports result spawn \
+FILES_sandbox/launch := audit audit_policy channel instance janitor launch audit_json ports result spawn \
     supervise
-USES_sandbox/launch := base policy/egress policy protocol store sandbox/kernel egress/gate sandbox/cgroup sandbox/state \
+USES_sandbox/launch := base policy protocol store sandbox/kernel sandbox/cgroup sandbox/state \
     sandbox/plan sandbox/monitor sandbox/root
 
 FILES_sandbox/landlock := landlock_exec landlock_rules subreaper landlock_run
@@ -692,7 +695,7 @@ $(B)/tests/run/archive: $(B)/$(LINK)/tests/run/archive.o $(call linked_rooms,arc
 	$(call say,LINK)
 	$(Q)$(LINK_IT)
 $(B)/tests/run/net_run: HOST_LIBS := $(CAPS_LIBS)
-$(B)/tests/run/net_run: $(B)/host/tests/run/net_run.o $(call host_rooms,sandbox/launch)
+$(B)/tests/run/net_run: $(B)/host/tests/run/net_run.o $(call host_rooms,egress/launch)
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(HOST_LINK)

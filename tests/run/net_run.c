@@ -17,7 +17,7 @@
 #include "policy/egress/egress_rule.h"
 #include "sandbox/kernel/idmap.h"
 #include "sandbox/kernel/network.h"
-#include "sandbox/launch/egress.h"
+#include "egress/launch/egress.h"
 
 static int fail(const struct err *e)
 {

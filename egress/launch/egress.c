@@ -1,4 +1,4 @@
-#include "sandbox/launch/egress.h"
+#include "egress/launch/egress.h"
 
 #include <errno.h>
 #include <fcntl.h>
