@@ -4,6 +4,7 @@
 load helpers
 
 setup() {
+	stop_tracing
 	top=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 	HUTCH=$(realpath "${HUTCH:-$top/build/hutch}")
 	source "$top/completions/hutch.bash"

@@ -5,6 +5,7 @@
 load helpers
 
 setup() {
+	stop_tracing
 	top=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 	HUTCH=$(realpath "${HUTCH:-$top/build/hutch}")
 	page=$top/docs/hutch-run.md
