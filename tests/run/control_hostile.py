@@ -4,7 +4,9 @@
 CASE is a function below.  Each ends with look(): a well-behaved client is
 answered, its process runs, and the supervisor holds about as much memory, and
 as many descriptors, as before.  The exit code is 0, or an assertion fails on
-stderr.  ROUNDS (40) is the number of clients that are killed during a request.
+stderr.  The case warm_up comes before all others, once for a supervisor.  ROUNDS (40) is the
+number of clients that are killed during a request, VISITS (2000) that of connections that come and
+go, SIGNALS (5) that of thousands of signals, and LINE_MIB (256) is the size of the longest line.
 """
 import array
 import contextlib
@@ -26,6 +28,9 @@ from patience import PATIENCE, wait_until  # noqa: E402
 SOCKET, PID = sys.argv[2], 0
 MIB = 1 << 20
 ROUNDS = int(os.environ.get("ROUNDS", "40"))
+VISITS = int(os.environ.get("VISITS", "2000"))
+SIGNALS = int(os.environ.get("SIGNALS", "5"))
+LINE_MIB = int(os.environ.get("LINE_MIB", "256"))
 KINDS = {"not_found", "exists", "busy", "invalid", "refused", "unsupported", "timeout",
          "disconnected", "limit", "no_space", "internal"}
 
@@ -182,7 +187,6 @@ class Before:
     """State of the supervisor before a case, to compare with afterwards."""
 
     def __init__(self):
-        warm_up()
         self.memory, self.files = status("RssAnon"), open_files()
 
     def look(self, spare=2 * MIB):
@@ -312,13 +316,13 @@ def half_a_line():
 
 
 def long_line():
-    """Sends 1 GB, which is dropped as it comes."""
+    """Sends one line, which is dropped as it comes."""
     before = Before()
     other = Client()
     client = Client()
     peak = status("VmHWM")
     part = b"x" * (4 * MIB)
-    for i in range(256):
+    for i in range(LINE_MIB // 4):
         client.raw(part)
         if i % 32 == 0:
             assert other.ok("info")["state"] == "ready"
@@ -501,7 +505,7 @@ def two_hundred_connections():
 
 def connect_and_leave():
     before = Before()
-    for i in range(10_000):
+    for i in range(VISITS):
         client = socket.socket(socket.AF_UNIX)
         client.connect(SOCKET)
         if i % 3 == 0:
@@ -702,6 +706,11 @@ def asked_and_gone():
     meanwhile."""
     before = Before()
     other = Client()
+    known = [p["process"] for p in other.ok("exec.list")]
+
+    def started():
+        return [p for p in other.ok("exec.list") if p["process"] not in known]
+
     os.kill(PID, signal.SIGSTOP)
     for program in ("echo", "printf"):
         gone = Client(hello=False)
@@ -709,8 +718,8 @@ def asked_and_gone():
         gone.raw(request(1, "hello") + request(2, "exec.start", start))
         gone.close()
     os.kill(PID, signal.SIGCONT)
-    wait_until(lambda: [p for p in other.ok("exec.list") if p["detached"]])
-    programs = [p["program"] for p in other.ok("exec.list")]
+    wait_until(lambda: [p for p in started() if p["detached"]])
+    programs = [p["program"] for p in started()]
     assert programs.count("echo") == 0 and programs.count("printf") == 1, programs
     other.close()
     before.look()
@@ -783,10 +792,10 @@ def many_signals():
     lines = request(7, "exec.signal", {"process": process, "signal": 18}) * 1000
     pid = os.fork()
     if pid == 0:
-        for _ in range(50):
+        for _ in range(SIGNALS):
             client.raw(lines)
         os._exit(0)
-    for _ in range(50_000):
+    for _ in range(SIGNALS * 1000):
         assert "result" in client.line()
     os.waitpid(pid, 0)
     for signo in (0, 65, 1 << 40, -1, 1.5, "TERMX", None, []):

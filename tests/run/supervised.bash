@@ -5,6 +5,11 @@
 
 setup() {
 	begin
+	supervise
+}
+
+# supervise: starts the sandbox box, and sets control and inner.
+supervise() {
 	# The socket is in a runtime folder with a short path, since the path of a socket has a
 	# limit.
 	"$BUILD/libexec/hutch-supervise" box >out 3>&-
@@ -21,13 +26,18 @@ find_control() {
 	done
 }
 
-# The sandbox ends when its pid 1 is killed, even if the supervisor does not react to requests.
 teardown() {
+	stop_supervised
+	end
+}
+
+# stop_supervised: ends the sandbox.  That happens when its pid 1 is killed, even if the supervisor
+# does not react to requests.
+stop_supervised() {
 	if [[ -S $control ]]; then
 		kill -KILL "$inner"
 		until_true is_tidy
 	fi
-	end
 }
 
 is_tidy() {
