@@ -72,7 +72,7 @@ LONG = """act cow image_build landlock named session_rows day control control_ho
 NIGHTLY = {
     "act": {"LINES": 10000}, "audit": {"ROUNDS": 30}, "bash_texts": {"TEXTS": 4000},
     "control_hostile": {"ROUNDS": 200, "VISITS": 10000, "SIGNALS": 50, "LINE_MIB": 1024},
-    "cow": {"ROUNDS": 40}, "cp": {"MANY": 100000}, "broker": {"TRIES": 5000},
+    "cow": {"ROUNDS": 40}, "cp": {"MANY": 100000, "MIB": 1024}, "broker": {"TRIES": 5000},
     "edit": {"TEXTS": 4000, "EDITS": 50}, "hostile": {"ROUNDS": 200}, "image_build": {"ROUNDS": 10},
     "image_pull": {"ROUNDS": 40}, "image_ranges": {"ROUNDS": 8},
     "image_store": {"ROUNDS": 60}, "keep": {"ROUNDS": 60},

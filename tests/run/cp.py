@@ -115,7 +115,7 @@ TARS = {
                 entry("fifo", tarfile.FIFOTYPE),
                 entry("good", content=b"good\n")],
     "setuid": [entry("s", content=b"x", mode=0o6755), entry("d", tarfile.DIRTYPE, mode=0o7777)],
-    "many": [entry(f"{n % 100}/{n}") for n in range(int(os.environ.get("MANY", "100000")))],
+    "many": (entry(f"{n % 100}/{n}") for n in range(int(os.environ.get("MANY", "100000")))),
     "links-out": [entry("a", tarfile.SYMTYPE, "/etc/passwd"), entry("b", tarfile.SYMTYPE, "../x"),
                   entry("c", tarfile.SYMTYPE, "a"),
                   entry("d\n\x1b[2J", tarfile.SYMTYPE, "../../x")],
