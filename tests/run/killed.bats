@@ -26,7 +26,7 @@ setup_file() {
 }
 
 @test "after a kill of any process of a named sandbox its record is left and the name is free" {
-	as_who env PYTHONDONTWRITEBYTECODE=1 ROUNDS="${ROUNDS:-100}" \
+	as_who env PYTHONDONTWRITEBYTECODE=1 ROUNDS="${ROUNDS:-40}" \
 		"$here/killer_named.py" "$HUTCH" "$T"
 }
 

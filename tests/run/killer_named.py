@@ -2,7 +2,7 @@
 """killer_named.py HUTCH FOLDER: sandboxes with a name, and kills at random
 instants.
 
-ROUNDS (100) rounds, SEED for the same ones again.  Each makes the same sandbox,
+ROUNDS (40) rounds, SEED for the same ones again.  Each makes the same sandbox,
 lets a client start processes and actions in it, and then kills one of the
 processes that manage it, or requests its end.  After each round no process,
 folder or cgroup of it is left, the name can be used again at once, and .ended
@@ -19,7 +19,7 @@ import sys
 
 from killer import HUTCH, PATIENCE, below, insist, is_gone, look_on, processes_with
 
-ROUNDS = int(os.environ.get("ROUNDS", "100"))
+ROUNDS = int(os.environ.get("ROUNDS", "40"))
 SEED = int(os.environ.get("SEED", str(random.randrange(1 << 32))))
 SUPERVISE = os.path.join(os.path.dirname(HUTCH), "libexec/hutch-supervise")
 STATE = os.environ["XDG_RUNTIME_DIR"] + "/hutch"
