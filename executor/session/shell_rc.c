@@ -7,7 +7,11 @@
 
 #include "base/own.h"
 
-/* __hutch_lost ends the shell when it has lost its descriptors: they cannot be restored,
+/* __hutch_out reports, and sets __hutch_done only when all of the report is written: a
+ * SIGINT in the middle of it leaves that to the next line, __hutch_late.  The executor
+ * takes a part of a report and a second report for what they are.
+ *
+ * __hutch_lost ends the shell when it has lost its descriptors: they cannot be restored,
  * and without them every later command would hang.  The exit status is the command's, if
  * that is known.  `exit` comes twice, since the first one only warns if there are stopped
  * jobs.  The function checks the descriptors itself, since a SIGINT may leave nothing of
@@ -78,7 +82,7 @@
 	" [[ ! -t 0 ]] || __hutch_lost \"$1\"\n"			      \
 	" [[ ${__hutch_begun-} == \"$2\" ]] ||"				      \
 	" \\builtin set -- 130 \"$2\" \"!$3\"\n"			      \
-	" __hutch_done=$2 __hutch_cwd=${PWD-}\n"			      \
+	" __hutch_cwd=${PWD-}\n"					      \
 	" \\builtin set +xv +o history\n"				      \
 	" [[ -z ${__hutch_trapped-} ]] || \\builtin unset -f trap\n"	      \
 	" __hutch_trapped=\n"						      \
@@ -88,6 +92,7 @@
 	"  \\builtin type -P python\n"					      \
 	"  \\builtin printf '\\0'\n"					      \
 	" } >&62 || __hutch_lost \"$1\"\n"				      \
+	" __hutch_done=$2\n"						      \
 	" __hutch_command=\n"						      \
 	" \\builtin export -n __hutch_done __hutch_begun\n"		      \
 	" \\builtin export -n __hutch_command __hutch_cwd\n"		      \

@@ -94,6 +94,10 @@ plays() {
 	plays "C-c in a flood"
 }
 
+@test "a SIGINT in the middle of a report costs no report" {
+	plays "a SIGINT in a report"
+}
+
 @test "a shell that a command begins, or becomes, is driven on" {
 	plays "shells in it"
 }

@@ -338,6 +338,12 @@ CLIENTS = {
         (do("C-c"), lambda o: o.exit_code == 130 and ("^C" in o.content or CLIP in o.content)),
         (do("echo ok"), ended("ok")),
     )],
+    # The trap sends SIGINT to the shell in the middle of its report, once.
+    "a SIGINT in a report": [
+        (do("set -T; builtin trap '[[ $BASH_COMMAND != *type*python* || -e /tmp/hit ]] || "
+            "{ : >/tmp/hit; kill -INT $$; }' DEBUG"), lambda o: o.exit_code == 0),
+        (do("builtin trap - DEBUG; ls /tmp/hit"), ended("/tmp/hit")),
+    ],
     "shells in it": SHELLS,
     "newlines": [
         (do("cat <<'E'\r\none\r\n\ttwo\r\nE\r\n"), ended("one\n        two")),
