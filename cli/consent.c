@@ -68,9 +68,26 @@ static bool needs_question(const struct cow_list *l, bool is_named)
 	return false;
 }
 
+/* Counts the changes of a sandbox whose launch could not count them. */
+static int count_now(const struct cow *c, uint64_t *ret)
+{
+	char *const all[] = { NULL };
+	struct kept_changes p;
+	struct err e;
+
+	int result = kept_changes_open(&p, c->name, all, NULL, &e);
+	if (result == 0)
+		result = kept_changes_count(&p, ret, &e);
+	kept_changes_done(&p);
+	return result;
+}
+
 static char *sum_of(const struct cow *c)
 {
-	return c->has_sum ? count_text(c->changes) : text_copy("the changes");
+	uint64_t count = c->changes;
+
+	return c->has_sum || count_now(c, &count) == 0 ? count_text(count)
+						       : text_copy("the changes");
 }
 
 static char *question_about(const struct cow_list *l)
