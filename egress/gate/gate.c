@@ -125,7 +125,7 @@ static int wait_for(struct gate *g, struct epoll_event *events)
 {
 	const int64_t now = clock_ms();
 	const int timeout = g->has_more ? 0 : clock_wait(g->expiry, now);
-	int count = epoll_wait(g->epoll, events, EVENTS, timeout);
+	int count = epoll_pwait(g->epoll, events, EVENTS, timeout, NULL);
 
 	g->now = clock_ms();
 	return count;
