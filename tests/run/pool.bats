@@ -250,7 +250,7 @@ has_ended() { # PID, of which nothing is left but its number
 	[ "$status" = 125 ]
 	one_sentence "pool 'p': make a sandbox for pool 'p': hutch create was still reading its options after 30 s"
 	[[ ${stderr_lines[1]} == *FIFO* ]]
-	has_ended "$maker"
+	until_true has_ended "$maker" # the pool does not wait for what it killed
 	"$HUTCH" pool ls | grep -q 'still reading its options'
 	[[ $(of p failed) == 1 && $(of p ready) == 0 ]]
 	# The pool goes on after that error: the process that makes the next sandbox waits for the
