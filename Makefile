@@ -77,9 +77,9 @@ FILES_policy/egress := address egress_check egress_presets egress_rule egress_ru
     egress_rules_json host_name reason
 USES_policy/egress := base policy/json
 
-FILES_policy := bpf_eval command_option commands commands_builtin commands_run environment \
+FILES_policy := bpf_eval command_option commands commands_builtin commands_run egress_policy environment \
     isolation wildcard policy protect port_spec units rules policy_file policy_file_print syscalls volume
-USES_policy := base policy/json policy/bash
+USES_policy := base policy/json policy/bash policy/egress
 
 FILES_protocol := action action_errand socket_splice message
 USES_protocol := base
@@ -153,7 +153,7 @@ USES_sandbox/state := base policy/json policy store
 
 FILES_sandbox/plan := image_passwd image image_tool limits lookup lookup_place overlay_lowers protect_missing plan \
     plan_print plan_rlimits protect_scan store_image volumes
-USES_sandbox/plan := base policy protocol store sandbox/kernel
+USES_sandbox/plan := base policy/egress policy protocol store sandbox/kernel
 
 FILES_sandbox/monitor := broker broker_bind broker_caller broker_calls broker_inside broker_open \
     broker_place denials denials_tell protect_watch trace trace_set
@@ -164,7 +164,7 @@ USES_sandbox/root := base policy store sandbox/kernel sandbox/state sandbox/plan
 
 FILES_sandbox/launch := audit audit_policy channel instance janitor launch audit_json ports result spawn \
     supervise
-USES_sandbox/launch := base policy protocol store sandbox/kernel sandbox/cgroup sandbox/state \
+USES_sandbox/launch := base policy protocol store sandbox/kernel egress/launch sandbox/cgroup sandbox/state \
     sandbox/plan sandbox/monitor sandbox/root
 
 FILES_sandbox/landlock := landlock_exec landlock_rules subreaper landlock_run
@@ -280,7 +280,7 @@ CARES_LIBS    := -Wl,-Bstatic -lcares -Wl,-Bdynamic
 FORTIFY ?= -D_FORTIFY_SOURCE=2
 LDHARDEN := -Wl,-z,relro,-z,now,-z,noexecstack
 
-# hutch, hutch-act, hutch-egress, hutch-executor, hutch-pool and hutch-supervise are static
+# hutch, hutch-act, hutch-egress, hutch-executor, hutch-gate, hutch-pool and hutch-supervise are static
 # with musl.  A sandbox starts up to three of them, so what the C library does before
 # main() counts: glibc's start-up executes some forty cpuid instructions, each of
 # which traps to the hypervisor of a virtual machine (docs/speed.md).  musl's does not.
@@ -300,7 +300,7 @@ MUSL_LINK   = $(CC) -nostdlib -static-pie $(LDHARDEN) -Wl,--gc-sections -o $@ \
 
 # --- programs --------------------------------------------------------------
 
-PROGRAMS := $(B)/hutch $(addprefix $(B)/libexec/hutch-,act executor image pool scope seccomp supervise)
+PROGRAMS := $(B)/hutch $(addprefix $(B)/libexec/hutch-,act egress executor gate image pool scope seccomp supervise)
 
 # V=1 shows each command.
 V ?= 0
@@ -309,9 +309,6 @@ say = $(if $(Q),@printf '  %-5s %s\n' $(1) $@)
 
 LIB      := $(B)/lib/libhutch
 LIBS     := $(LIB).so.0 $(LIB).so $(LIB).a
-
-# Programs that no launch starts yet.
-UNUSED := $(addprefix $(B)/libexec/hutch-,egress gate)
 
 .PHONY: all
 all: $(PROGRAMS) $(LIBS)
@@ -509,16 +506,17 @@ clean:
 # what only tests need.  A package that is installed is not requested again; if all
 # are, root is not needed.
 BUILD_DEPS := gcc libc6-dev musl-tools libarchive-dev libisal-dev libcurl4-openssl-dev libssl-dev \
-        libseccomp-dev libcap-dev libsystemd-dev libvterm-dev go-md2man
+        libseccomp-dev libcap-dev libsystemd-dev libvterm-dev libc-ares-dev libnl-route-3-dev go-md2man
 DEMO_DEPS  := $(BUILD_DEPS) python3
-TEST_DEPS  := $(DEMO_DEPS) libc-ares-dev libnl-route-3-dev libcmocka-dev clang libclang-rt-14-dev lld ripgrep pyflakes3 bats bubblewrap \
+TEST_DEPS  := $(DEMO_DEPS) libcmocka-dev clang libclang-rt-14-dev lld ripgrep pyflakes3 bats bubblewrap \
         uidmap git procps iproute2 util-linux bsdutils groff-base strace user-mode-linux kmod debootstrap \
         btrfs-progs e2fsprogs vim less curl docker-registry skopeo umoci busybox-static \
         fuse-overlayfs attr zstd xz-utils apparmor openssl ca-certificates libcap2-bin patch zsh fish jq
 DIST_DEPS  := $(BUILD_DEPS) dpkg-dev nasm perl python3-wheel
 # Another processor's: the compiler here, and what sysroot.sh unpacks.
 CROSS_DEPS := gcc-$(subst x86_64,x86-64,$(MULTIARCH))
-SYSROOT_DEPS := libc6-dev musl-dev libcap-dev libseccomp-dev libsystemd-dev libvterm-dev
+SYSROOT_DEPS := libc6-dev musl-dev libcap-dev libseccomp-dev libsystemd-dev libvterm-dev libc-ares-dev \
+        libnl-route-3-dev
 .PHONY: deps demo-deps test-deps vm-deps dist-deps
 deps: NEEDED = $(BUILD_DEPS)
 demo-deps: NEEDED = $(DEMO_DEPS)
@@ -540,7 +538,7 @@ deps demo-deps test-deps vm-deps dist-deps:
 	else echo "as root: $$line" >&2; exit 1; fi
 
 # Missing packages are named before the build, not by the first of many errors.
-HEADERS := archive.h curl/curl.h isa-l/igzip_lib.h openssl/evp.h seccomp.h sys/capability.h \
+HEADERS := archive.h ares.h curl/curl.h isa-l/igzip_lib.h libnl3/netlink/version.h openssl/evp.h seccomp.h sys/capability.h \
            systemd/sd-bus.h vterm.h
 # Those that libraries.sh brings.
 STATIC_HEADERS := $(if $(STATIC),archive.h curl/curl.h isa-l/igzip_lib.h openssl/evp.h)
@@ -744,7 +742,7 @@ JOBS := -j$(shell nproc)
 .PHONY: tests units check test nightly foreign-tests
 # A build for another processor has those whose libraries sysroot.sh unpacks.
 foreign-tests: all $(B)/tests/probe $(B)/tests/listener $(filter-out $(B)/tests/run/layer $(B)/tests/run/net_run,$(RUN_BIN))
-tests: all $(UNUSED) $(B)/tests/unit/cgroup $(B)/tests/probe $(B)/tests/listener $(RUN_BIN) $(VM_BIN) \
+tests: all $(B)/tests/unit/cgroup $(B)/tests/probe $(B)/tests/listener $(RUN_BIN) $(VM_BIN) \
   $(LIB_TESTS)
 units: $(UNIT_BIN)
 

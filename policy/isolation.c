@@ -86,6 +86,7 @@ int isolation_check(const struct policy *p, struct err *e)
 		{ p->limits.disk != 0, "--disk" },
 		{ p->cgroup_parent != NULL, "--cgroup-parent" },
 		{ p->publish_count != 0, "-p" },
+		{ p->network == NETWORK_ALLOW, "--network allow" },
 		{ p->protects.count && has_writable(p), "--protect" },
 	};
 

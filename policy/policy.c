@@ -8,6 +8,7 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/redact.h"
+#include "policy/egress_policy.h"
 #include "policy/environment.h"
 #include "policy/isolation.h"
 #include "policy/port_spec.h"
@@ -26,6 +27,15 @@ static void volume_done(struct volume *v)
 	free(v->source);
 	free(v->target);
 	free(v->from);
+}
+
+const char *policy_network_word(const struct policy *p)
+{
+	static const char *const words[] = { [NETWORK_NONE] = "none",
+					     [NETWORK_HOST] = "host",
+					     [NETWORK_ALLOW] = "allow" };
+
+	return words[p->network];
 }
 
 void policy_done(struct policy *p)
@@ -54,6 +64,7 @@ void policy_done(struct policy *p)
 	list_done(&p->secrets);
 	list_done(&p->argv);
 	list_done(&p->rules);
+	list_done(&p->egress);
 	list_done(&p->protects);
 	policy_init(p);
 }
@@ -330,7 +341,8 @@ int policy_check(const struct policy *p, struct err *e)
 		return -1;
 	if (p->hostname && check_hostname(p->hostname, e) < 0)
 		return -1;
-	if (isolation_check(p, e) < 0 || port_spec_check(p, e) < 0)
+	if (isolation_check(p, e) < 0 || port_spec_check(p, e) < 0 ||
+	    egress_policy_check(p, e) < 0)
 		return -1;
 	return check_command(p, e) < 0 ? -1 : check_secrets(p, e);
 }

@@ -16,7 +16,7 @@ struct port_spec;
 
 enum image_kind { IMAGE_HOST, IMAGE_DIR, IMAGE_STORE };
 enum pull { PULL_MISSING, PULL_ALWAYS, PULL_NEVER };
-enum network { NETWORK_NONE, NETWORK_HOST };
+enum network { NETWORK_NONE, NETWORK_HOST, NETWORK_ALLOW };
 enum idmap_mode { IDMAP_SINGLE, IDMAP_RANGES };
 enum isolation {
 	ISOLATION_AUTO,
@@ -90,6 +90,7 @@ struct policy {
 			        * the sandbox's, or one that hutch makes */
 	char *audit;	       /* --audit: "on", "off" or a folder as typed; NULL: off */
 	struct list rules;     /* the texts of --rule (rules.h) */
+	struct list egress;    /* the rules of --allow in JSON, in order (egress_policy.h) */
 	struct list protects;  /* the patterns of --protect (protect.h) */
 	bool protects_missing; /* --protect-missing: protects also names that do not
 			        * exist yet */
@@ -118,6 +119,9 @@ struct policy {
 
 void policy_init(struct policy *p);
 void policy_done(struct policy *p);
+
+/* Returns "none", "host" or "allow". */
+const char *policy_network_word(const struct policy *p);
 
 /* Returns the kernel interface (such as /proc) in which a mount at `target` would be;
  * NULL: the target is in none.  A mount there could redirect what programs, or hutch

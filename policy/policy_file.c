@@ -14,7 +14,11 @@
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "base/own.h"
+#include "policy/egress_policy.h"
 #include "policy/json/json.h"
+
+#define EGRESS_RULES   "egress.rules"
+#define EGRESS_DEFAULT "egress.default" /* a key that is no setting: it has one value */
 
 static const struct profile {
 	const char *name, *text;
@@ -48,6 +52,7 @@ const struct setting_kind setting_kinds[] = {
 	{ "idmap", "idmap", SETTING_TEXT, false },
 	{ "network", "network", SETTING_TEXT, false },
 	{ "publish", "publish", SETTING_LIST, false },
+	{ "egress.rules", "allow", SETTING_OBJECTS, false },
 	{ "capabilities.add", "cap-add", SETTING_LIST, false },
 	{ "capabilities.drop", "cap-drop", SETTING_LIST, false },
 	{ "seccomp", "seccomp", SETTING_TEXT, true },
@@ -71,7 +76,8 @@ const struct setting_kind setting_kinds[] = {
 /* The keys that are no settings: those about the file itself, and the names of the
  * objects that group settings. */
 static const char *const others[] = {
-	"$schema", "version", "about", "why", "extends", "capabilities", "limits",
+	"$schema", "version",	   "about",  "why",
+	"extends", "capabilities", "egress", "limits",
 };
 
 /* A file or profile that is being read. */
@@ -192,6 +198,8 @@ static char *as_flag_takes_it(const struct source *from, const struct setting_ki
 	bool is_switch = !strcmp(kind->key, "audit") && !strchr(value, '/');
 	if (kind->is_path && !is_switch)
 		return host_path(from, value);
+	if (!strcmp(kind->key, EGRESS_RULES))
+		return egress_policy_text(value);
 	if (strcmp(kind->key, "image") || strncmp(value, "dir:", 4))
 		return text_copy(value);
 	AUTO_FREE char *path = host_path(from, value + 4);
@@ -224,7 +232,10 @@ static int add_object(const struct source *from, const struct setting_kind *kind
 
 	if (json_expect(at, JSON_OBJECT, e) < 0)
 		return -1;
-	return add(from, kind, text_format("%.*s", (int)len, text), e);
+	AUTO_FREE char *object = text_format("%.*s", (int)len, text);
+	if (!strcmp(kind->key, EGRESS_RULES) && egress_policy_check_text(object, e) < 0)
+		return err_in(e, "%s", at->place);
+	return add(from, kind, text_copy(object), e);
 }
 
 static int add_number(const struct source *from, const struct setting_kind *kind,
@@ -329,6 +340,8 @@ static bool is_key(const char *outer, const char *inner)
 
 	if (strchr(inner, '.'))
 		return false; /* "a.b" as one key; it must not match the path "a.b" */
+	if (!strcmp(key, EGRESS_DEFAULT))
+		return true;
 	for (size_t i = 0; !*outer && i < ARRAY_LEN(others); i++)
 		if (!strcmp(others[i], inner))
 			return true;
@@ -396,9 +409,27 @@ static int check_words(const struct json_at *root, struct err *e)
 	return 0;
 }
 
+/* Checks "egress.default".  It has one value, which a file may have so that it is whole:
+ * what no rule allows is refused. */
+static int check_default(const struct json_at *root, struct err *e)
+{
+	struct json_at at;
+	const char *text;
+
+	if (!find(root, EGRESS_DEFAULT, &at))
+		return 0;
+	if (json_string(&at, &text, e) < 0)
+		return -1;
+	if (!strcmp(text, "deny"))
+		return 0;
+	(void)err_set(e, ERR_USAGE, "%s: 'deny', not '%.40s'", at.place, text);
+	return err_remedy(e, "a last rule {\"%s\": \"*\"} is about each public name",
+			  !strcmp(text, "ask") ? "ask" : "allow");
+}
+
 static int check_object(const struct json_at *root, struct err *e)
 {
-	static const char *const objects[] = { "capabilities", "limits" };
+	static const char *const objects[] = { "capabilities", "egress", "limits" };
 
 	if (check_keys(root, "", e) < 0)
 		return -1;
@@ -408,7 +439,9 @@ static int check_object(const struct json_at *root, struct err *e)
 		    check_keys(&at, objects[i], e) < 0)
 			return -1;
 	}
-	return check_version(root, e) < 0 ? -1 : check_words(root, e);
+	if (check_version(root, e) < 0 || check_default(root, e) < 0)
+		return -1;
+	return check_words(root, e);
 }
 
 /* --- files ------------------------------------------------------------------------ */

@@ -111,9 +111,10 @@ char *settings_print(const struct policy_file *s)
 		if (!is_said(s, k))
 			continue;
 		print_kind(&p, k);
-		p.outer = !strncmp(k->key, "limits.", 7)	? "limits"
+		p.outer = !strncmp(k->key, "limits.", 7)	  ? "limits"
 			  : !strncmp(k->key, "capabilities.", 13) ? "capabilities"
-								    : "";
+			  : !strncmp(k->key, "egress.", 7)	  ? "egress"
+								  : "";
 	}
 	(void)fprintf(p.to, "%s}", *p.outer ? "}" : "");
 	return mem_or_abort(fclose(p.to) == 0 ? text : NULL);

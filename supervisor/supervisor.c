@@ -481,6 +481,8 @@ static int confine(struct supervisor *s, struct err *e)
 		l->store_image.lock,
 		l->audit.ledger.folder,
 		l->audit.ledger.file,
+		l->egress.gate_control,
+		l->egress.control,
 	};
 	int keep[ARRAY_LEN(own) + PORTS_FDS];
 	size_t count = ARRAY_LEN(own) + ports_fds(&l->ports, keep + ARRAY_LEN(own));

@@ -12,6 +12,7 @@
 #include "base/own.h"
 #include "cli/common/fd_flag.h"
 #include "cli/common/options.h"
+#include "policy/egress_policy.h"
 #include "policy/environment.h"
 #include "policy/isolation.h"
 #include "policy/policy.h"
@@ -195,17 +196,35 @@ static int take_name(struct run_options *o, const char *value, struct err *e)
 						 : set_text(&o->policy->name, value);
 }
 
-static int take_network(struct run_options *o, const char *value, struct err *e)
+static int bad_network(const char *value, struct err *e)
 {
-	const bool is_host = !strcmp(value, "host");
-
-	if (is_host || !strcmp(value, "none")) {
-		o->policy->network = is_host ? NETWORK_HOST : NETWORK_NONE;
-		return 0;
-	}
-	(void)err_set(e, ERR_USAGE, "--network takes none or host, not '%.60s'", value);
+	(void)err_set(e, ERR_USAGE, "--network takes none, allow or host, not '%.60s'",
+		      value);
 	return err_remedy(e, "with none, -p HOST:GUEST still has a port of this host lead "
 			     "inside");
+}
+
+static int take_network(struct run_options *o, const char *value, struct err *e)
+{
+	if (!strcmp(value, "none"))
+		o->policy->network = NETWORK_NONE;
+	else if (!strcmp(value, "host"))
+		o->policy->network = NETWORK_HOST;
+	else if (!strcmp(value, "allow"))
+		o->policy->network = NETWORK_ALLOW;
+	else
+		return bad_network(value, e);
+	return 0;
+}
+
+/* A rule without --network allow asks for it. */
+static int take_allow(struct run_options *o, const char *value, struct err *e)
+{
+	if (egress_policy_add(o->policy, value, e) < 0)
+		return -1;
+	if (o->policy->network == NETWORK_NONE)
+		o->policy->network = NETWORK_ALLOW;
+	return 0;
 }
 
 static int take_publish(struct run_options *o, const char *value, struct err *e)
@@ -524,7 +543,9 @@ const struct option option_table[] = {
 	{ 'd', "detach", NULL, take_detach, "do not wait for it; print its number" },
 	{ 0, "stdio", "inherit", take_stdio,
 	  "hand stdin, stdout, stderr over as they are" },
-	{ 0, "network", "MODE", take_network, "none (default) or host" },
+	{ 0, "network", "MODE", take_network, "none (default), allow or host" },
+	{ 0, "allow", "HOST[:PORT]", take_allow,
+	  "a host to connect to: man hutch-net" },
 	{ 'p', "publish", "HOST:GUEST", take_publish,
 	  "a port of the host that leads inside" },
 	{ 0, "isolation", "MODE", take_isolation,

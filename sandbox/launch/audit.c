@@ -118,11 +118,6 @@ int audit_add(struct audit *a, const char *event, struct audit_json *n,
 		   "record");
 }
 
-static const char *network_name(const struct policy *p)
-{
-	return p->network == NETWORK_HOST ? "host" : "none";
-}
-
 static void note_image(struct audit_json *n, const struct launch *l)
 {
 	const struct policy *p = l->policy;
@@ -169,7 +164,7 @@ int audit_launch(struct audit *a, const struct launch *l, struct err *e)
 	audit_json_text(&n, "workdir", l->plan.workdir);
 	audit_json_number(&n, "uid_inside", l->plan.uid);
 	note_image(&n, l);
-	audit_json_text(&n, "network", network_name(l->policy));
+	audit_json_text(&n, "network", policy_network_word(l->policy));
 	note_policy(&n, l->policy);
 	int result = audit_add(a, "launch", &n, AUDIT_LASTING, e);
 	a->has_launch = result == 0;

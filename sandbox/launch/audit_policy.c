@@ -154,7 +154,7 @@ static void note_person(struct audit_json *n, const struct policy *p)
 	if (p->hostname)
 		audit_json_text(n, "hostname", p->hostname);
 	audit_json_text(n, "idmap", p->idmap == IDMAP_RANGES ? "ranges" : "single");
-	audit_json_text(n, "network", p->network == NETWORK_HOST ? "host" : "none");
+	audit_json_text(n, "network", policy_network_word(p));
 }
 
 static void note_publishes(struct audit_json *n, const struct policy *p)

@@ -96,6 +96,7 @@ void launch_init(struct launch *l, const struct policy *policy)
 	plan_init(&l->plan);
 	store_image_init(&l->store_image);
 	stdio_init(&l->stdio);
+	egress_init(&l->egress);
 	sandbox_init(&l->sandbox);
 	ports_init(&l->ports);
 	protect_watch_init(&l->protect_watch);
@@ -133,6 +134,7 @@ static void tidy_up(struct launch *l)
 void launch_done(struct launch *l)
 {
 	sandbox_done(&l->sandbox);
+	egress_done(&l->egress);
 	protect_watch_done(&l->protect_watch);
 	terminal_restore(&l->terminal);
 	tidy_up(l);
@@ -237,6 +239,8 @@ int launch_prepare(struct launch *l, bool has_stdio, struct err *e)
 	if (program_open("hutch-executor", &l->executor, e) < 0 ||
 	    (has_stdio && stdio_open(&l->stdio, l->policy, e) < 0) ||
 	    ports_open(&l->ports, l->policy, false, e) < 0)
+		return -1;
+	if (l->policy->network == NETWORK_ALLOW && egress_open(&l->egress, e) < 0)
 		return -1;
 	if (launch_load_filter(l, e) < 0)
 		return -1;
@@ -544,6 +548,9 @@ int launch_start(struct launch *l, struct err *e)
 	if (l->signals < 0 || audit_launch(&l->audit, l, e) < 0 ||
 	    prepare_host(l, e) < 0 || watch_protected(l, e) < 0)
 		return -1;
+	if (l->policy->network == NETWORK_ALLOW &&
+	    egress_start(&l->egress, &l->policy->egress, e) < 0)
+		return -1;
 	/* `has_proc`: the executor needs a procfs in order to end a command together
 	 * with its descendants.  The executor of a single command never has to do
 	 * that. */
@@ -551,11 +558,14 @@ int launch_start(struct launch *l, struct err *e)
 		.plan = &l->plan, .executor = &l->executor, .filter = &l->filter,
 		.server = l->server.program.fd >= 0 ? &l->server.program : NULL,
 		.stdio = l->policy->inherits_stdio ? l->stdio.inside : NULL,
+		.gateway = l->egress.setup,
 		.cgroup = l->cgroup.into, .has_proc = l->outlives,
 		.tells = !l->policy->seccomp,
 		.trace = l->observer ? l->observer->trace : NULL,
 	};
-	if (spawn_sandbox(&parts, &l->sandbox, e) < 0)
+	int started = spawn_sandbox(&parts, &l->sandbox, e);
+	own_close(&l->egress.setup);
+	if (started < 0)
 		return -1;
 	ports_tell(&l->ports, l->words);
 	/* PR_SET_DUMPABLE 0 keeps other processes out of this one's memory (ptrace(2),

@@ -20,6 +20,7 @@
 #include "sandbox/kernel/stdio.h"
 #include "sandbox/kernel/terminal.h"
 #include "sandbox/launch/audit.h"
+#include "egress/launch/egress.h"
 #include "sandbox/launch/janitor.h"
 #include "sandbox/launch/ports.h"
 #include "sandbox/launch/spawn.h"
@@ -75,6 +76,7 @@ struct launch {
 					 * --seccomp, or the one that plan.pretends asks
 					 * for */
 	struct stdio stdio;
+	struct egress egress; /* the way to the network, with --network allow */
 	struct sandbox sandbox;
 	struct ports ports;   /* the published ports */
 	struct list sockets;  /* paths of the published unix sockets */

@@ -55,6 +55,7 @@
 #include "sandbox/kernel/rlimits.h"
 #include "sandbox/kernel/seccomp.h"
 #include "sandbox/kernel/sockets.h"
+#include "egress/launch/egress.h"
 #include "sandbox/monitor/trace.h"
 #include "sandbox/plan/plan.h"
 #include "sandbox/root/mounts.h"
@@ -102,6 +103,10 @@ static int help(void *arg, void *result, struct err *e)
 
 	(void)result;
 	if (has_network(c) && network_make(c->network, e) < 0)
+		return -1;
+	/* The gate makes a namespace of its own, so it comes before the bounds. */
+	if (c->parts->gateway > 0 &&
+	    egress_connect(c->parts->gateway, c->network, e) < 0)
 		return -1;
 	return rlimits_apply_sysctls(c->sysctls, c->parts->plan->sysctls,
 				     c->parts->plan->sysctl_count, e);

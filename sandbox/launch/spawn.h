@@ -47,6 +47,8 @@ struct spawn_parts {
 	const int *stdio; /* three descriptors of the caller's that become the command's
 			   * stdin, stdout and stderr; NULL: the command gets none of the
 			   * caller's */
+	int gateway; /* the socket to hutch-gate, which makes the network (egress.h); 0 or
+		      * less: the sandbox has a loopback device only */
 	int cgroup; /* the folder of the cgroup that the child is cloned into; 0 or less:
 		     * none */
 	/* the filter reports refused calls to hutch, if the kernel supports that; only

@@ -246,7 +246,7 @@ char *learn_write(const struct policy *p, const char *about)
 	text(&w, "workdir", p->workdir);
 	text(&w, "user", p->user);
 	text(&w, "hostname", p->hostname);
-	text(&w, "network", p->network == NETWORK_HOST ? "host" : "none");
+	text(&w, "network", policy_network_word(p));
 	write_publishes(&w, p);
 	write_caps(&w, p);
 	write_limits(&w, p);

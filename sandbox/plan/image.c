@@ -13,6 +13,7 @@
 #include "base/kernel.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "policy/egress/egress_rule.h"
 #include "policy/policy.h"
 #include "sandbox/plan/limits.h"
 #include "sandbox/plan/overlay_lowers.h"
@@ -151,8 +152,9 @@ static int add_host_paths(struct plan *p, struct err *e)
 }
 
 /* Makes the content of /etc/resolv.conf.  With the host's network the file
- * names the host's resolvers.  Without, it names none; glibc then tries
- * 127.0.0.1, where nothing listens, and fails at once. */
+ * names the host's resolvers.  With rules for the network it
+ * names hutch-gate (egress/gate/gateway.h).  Without a network it names none; glibc then
+ * tries 127.0.0.1, where nothing listens, and fails at once. */
 static char *resolv_conf(const struct policy *policy)
 {
 	char *text;
@@ -164,7 +166,9 @@ static char *resolv_conf(const struct policy *policy)
 	if (fd >= 0 && io_read_file(fd, "/etc/resolv.conf", RESOLV_MAX, &text, &len,
 				    NULL) == 0)
 		return text;
-	return text_copy("# this sandbox has no network\n");
+	return text_copy(policy->network == NETWORK_ALLOW
+				 ? "nameserver " EGRESS_RESOLVER "\n"
+				 : "# this sandbox has no network\n");
 }
 
 static char *hosts_file(const struct plan *p)

@@ -97,7 +97,7 @@ static int plan_ids(struct plan *p, const struct policy *policy,
  * all AF_UNIX sockets are refused. */
 static void plan_network(struct plan *p, const struct policy *policy)
 {
-	if (policy->network == NETWORK_NONE)
+	if (policy->network != NETWORK_HOST)
 		return;
 	p->namespaces &= ~(uint64_t)CLONE_NEWNET;
 	p->hides_abstract = landlock_abi() >= LANDLOCK_ABI_SCOPES;

@@ -185,8 +185,11 @@ static const char *landlock_root_text(const struct plan *p, const struct policy 
 static void print_network(const struct policy *policy, FILE *to)
 {
 	(void)fprintf(to, "network   %s\n",
-		      policy->network == NETWORK_HOST ? "this host's"
-						      : "none but loopback");
+		      policy->network == NETWORK_HOST  ? "this host's"
+		      : policy->network == NETWORK_ALLOW ? "by rules alone"
+							 : "none but loopback");
+	for (size_t i = 0; i < policy->egress.count; i++)
+		(void)fprintf(to, "egress    %s\n", policy->egress.items[i]);
 	for (size_t i = 0; i < policy->publish_count; i++) {
 		(void)fprintf(to, "publish  ");
 		print_field(to, "", port_spec_word(&policy->publishes[i]));

@@ -18,7 +18,7 @@ schema = json.loads(text_of("docs/policy.schema.json"))["properties"]
 keys = []
 for key, value in schema.items():
     keys += [f"{key}.{k}" for k in value["properties"]] if "properties" in value else [key]
-said = {"$schema", "version", "about", "why", "extends"}
+said = {"$schema", "version", "about", "why", "extends", "egress.default"}
 assert set(keys) - said == {k for k, _ in code}, set(keys) ^ {k for k, _ in code}
 
 table = text_of("docs/hutch-policy.md").split("### Keys")[1].split("###")[0]

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         user: Union[str, int]
         hostname: str
         network: str
+        allow: Texts
         isolation: str
         landlock: str
         idmap: str
@@ -90,7 +91,7 @@ FLAGS: Dict[str, str] = {
     "tmpfs": "many",
     "read_only": "switch", "env": "env", "env_file": "many", "secret": "secret",
     "secret_file": "many", "workdir": "one", "user": "one", "hostname": "one",
-    "network": "one", "isolation": "one", "landlock": "one", "idmap": "one",
+    "network": "one", "allow": "many", "isolation": "one", "landlock": "one", "idmap": "one",
     "cap_add": "many", "cap_drop": "many", "seccomp": "one", "memory": "one", "cpus": "one",
     "pids_limit": "one", "disk": "one", "cgroup_parent": "one", "best_effort": "switch",
     "ulimit": "ulimit", "timeout": "duration", "ttl": "duration", "idle_timeout": "duration",

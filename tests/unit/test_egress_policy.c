@@ -1,0 +1,124 @@
+/* egress_policy: rules about connections in flags and in policy files. */
+#include "policy/egress_policy.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "base/own.h"
+#include "policy/policy.h"
+#include "policy/policy_file.h"
+
+/* Reads a policy file with the text. */
+static int read_text(struct policy_file *s, const char *text, struct err *e)
+{
+	char path[] = "/tmp/test_egress_policy.XXXXXX";
+	AUTO_CLOSE int fd = mkstemp(path);
+	const size_t len = strlen(text);
+
+	*s = (struct policy_file){ 0 };
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, len), len);
+	int result = policy_file_read(s, path, e);
+	assert_int_equal(unlink(path), 0);
+	return result;
+}
+
+static void test_rules_of_files_are_printed_again(void **state)
+{
+	struct policy_file s;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(
+		read_text(&s,
+			  "{\"version\":1,\"network\":\"none\",\"egress\":"
+			  "{\"default\":\"deny\",\"rules\":[{\"allow\":\"@pypi\"},"
+			  "{\"deny\":\"a.org\",\"why\":\"no\"},{\"ask\":\"*\"}]},"
+			  "\"limits\":{\"pids\":7}}",
+			  &e),
+		0);
+	assert_int_equal(policy_file_say(&s, "allow", "b.org:22", ".", &e), 0);
+	AUTO_FREE char *text = settings_print(&s);
+	assert_string_equal(
+		text,
+		"{\"version\":1,\"network\":\"none\",\"egress\":{\"rules\":["
+		"{\"allow\":\"@pypi\"},{\"deny\":\"a.org\",\"why\":\"no\"},"
+		"{\"ask\":\"*\"},{\"allow\":\"b.org:22\"}]},\"limits\":{\"pids\":\"7\"}}");
+	policy_file_done(&s);
+}
+
+static void test_files_that_are_wrong(void **state)
+{
+	static const struct {
+		const char *egress, *says;
+	} rows[] = {
+		{ "{\"rules\":[{\"allow\":\"a.org\"},{\"allow\":\"a.org:0\"}]}",
+		  "policy.egress.rules[1]: '0' is no port" },
+		{ "{\"rules\":[{\"allow\":\"a.org:0\"}]}", "no port" },
+		{ "{\"rules\":[{\"alow\":\"a.org\"}]}", "alow" },
+		{ "{\"rules\":[\"a.org\"]}", "policy.egress.rules[0]" },
+		{ "{\"rules\":{\"allow\":\"a.org\"}}", "policy.egress.rules" },
+		{ "{\"rules\":[{\"allow\":\"a.org\",\"http\":{}}]}", "method and path" },
+		{ "{\"rules\":[{\"allow\":\"@pypy\"}]}", "is it @pypi?" },
+		{ "{\"default\":\"allow\"}", "policy.egress.default: 'deny'" },
+		{ "{\"default\":7}", "policy.egress.default" },
+		{ "{\"defaults\":\"deny\"}", "unknown key 'defaults'" },
+		{ "[]", "policy.egress" },
+	};
+	struct policy_file s;
+	struct err e;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char text[300];
+		(void)snprintf(text, sizeof(text), "{\"version\":1,\"egress\":%s}",
+			       rows[i].egress);
+		if (read_text(&s, text, &e) == 0)
+			fail_msg("%s was taken", text);
+		if (!strstr(e.text, rows[i].says))
+			fail_msg("%s: %s", text, e.text);
+		policy_file_done(&s);
+	}
+}
+
+/* Nothing may be promised that is not carried out. */
+static void test_no_sandbox_is_made_with_rules(void **state)
+{
+	struct policy p;
+	struct err e;
+
+	(void)state;
+	policy_init(&p);
+	assert_int_equal(egress_policy_check(&p, &e), 0);
+	assert_int_equal(egress_policy_add(&p, "a.org:0", &e), -1);
+	assert_non_null(strstr(e.text, "(from --allow a.org:0)"));
+	assert_int_equal(p.egress.count, 0);
+	assert_int_equal(egress_policy_add(&p, "a.org", &e), 0);
+	assert_int_equal(egress_policy_add(&p, "{\"deny\":\"b.org\"}", &e), 0);
+	assert_string_equal(p.egress.items[0], "{\"allow\":\"a.org\"}");
+	assert_int_equal(egress_policy_check(&p, &e), -1);
+	assert_int_equal(e.kind, ERR_UNSUPPORTED);
+	p.takes_actions = true;
+	assert_int_equal(policy_check(&p, &e), -1);
+	assert_int_equal(e.kind, ERR_UNSUPPORTED);
+	policy_done(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rules_of_files_are_printed_again),
+		cmocka_unit_test(test_files_that_are_wrong),
+		cmocka_unit_test(test_no_sandbox_is_made_with_rules),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
