@@ -141,8 +141,8 @@ USES_egress := base policy/json policy/egress sandbox/kernel
 FILES_egress/gate := flow flow_http flow_tls gate gateway link stream stub
 USES_egress/gate := base policy/egress sandbox/kernel egress
 
-FILES_egress/launch := egress
-USES_egress/launch := base policy/egress sandbox/kernel egress/gate
+FILES_egress/launch := egress egress_news refused_host
+USES_egress/launch := base policy/json policy/egress sandbox/kernel egress egress/gate
 
 FILES_sandbox/cgroup := cgroup cgroup_limits delegate delegate_remedy scope watchdog
 USES_sandbox/cgroup := base policy sandbox/kernel
@@ -164,7 +164,7 @@ USES_sandbox/root := base policy store sandbox/kernel sandbox/state sandbox/plan
 
 FILES_sandbox/launch := audit audit_policy channel instance janitor launch audit_json ports result spawn \
     supervise
-USES_sandbox/launch := base policy protocol store sandbox/kernel egress/launch sandbox/cgroup sandbox/state \
+USES_sandbox/launch := base policy/json policy protocol store sandbox/kernel egress/launch sandbox/cgroup sandbox/state \
     sandbox/plan sandbox/monitor sandbox/root
 
 FILES_sandbox/landlock := landlock_exec landlock_rules subreaper landlock_run
@@ -190,13 +190,13 @@ USES_rootfs-tools/changes := base policy archive store sandbox/kernel sandbox/ro
 FILES_actions := action action_errand action_git dedup args stderr_denials dispatcher dispatcher_attach dispatcher_audit dispatcher_env \
     dispatcher_frame dispatcher_judge dispatcher_start denial_reason lines observe observe_errand observe_git reply_queue fd_writer \
     queue sandbox_info bash_split stream redact_json
-USES_actions := base policy/json policy/bash policy protocol store sandbox/cgroup sandbox/plan sandbox/monitor \
+USES_actions := base policy/json policy/bash policy protocol store egress/launch sandbox/cgroup sandbox/plan sandbox/monitor \
     sandbox/launch sandbox/explain cli/common rootfs-tools/changes
 
 FILES_supervisor := restart_spec request capture clients clocks confine events info jobs supervisor_log output_ring lease log \
     methods methods_exec methods_port methods_start methods_update methods_user create_options outputs \
     outputs_tell peer records rpc samples pause supervisor connection
-USES_supervisor := base policy/json policy/seccomp policy protocol store sandbox/kernel \
+USES_supervisor := base policy/json policy/seccomp policy protocol store sandbox/kernel egress/launch \
     sandbox/cgroup sandbox/state sandbox/plan sandbox/launch cli/common actions
 
 FILES_supervisor/pool := pool_spawn pace pool pool_clients

@@ -201,6 +201,7 @@ struct observed dispatcher_observed(const struct dispatcher *d, const struct tas
 		.has_previous = t->has_previous,
 		.refused = t->refused,
 		.refused_count = t->refused_count,
+		.hosts = &t->hosts,
 	};
 }
 

@@ -39,6 +39,7 @@ struct frame;
 struct instance;
 struct launch;
 struct refused_call;
+struct refused_host;
 struct verdict;
 
 /* No more lines are read while so many tasks are in the queue, or so many bytes of their
@@ -172,6 +173,11 @@ int dispatcher_frame(struct dispatcher *d, const struct frame *f, struct err *e)
  * session belongs to the running action, if there is just one. */
 void dispatcher_refused(struct dispatcher *d, const struct refused_call *c, pid_t session,
 		  bool is_alone);
+
+/* Called for a host that rules have refused.  No connection shows which process made it,
+ * so with `is_alone` the host is told to the running action, if there is just one. */
+void dispatcher_refused_host(struct dispatcher *d, const struct refused_host *h,
+			     bool is_alone);
 
 /* Puts requests for all tasks that can start now into `wire`, as far as they fit; false:
  * none started. Must be called after the other functions, and again when `wire` has been

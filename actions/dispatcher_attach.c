@@ -14,6 +14,7 @@ static void connect(struct instance *g, struct launch *l)
 	g->sandbox = &l->sandbox;
 	g->ports = &l->ports;
 	g->protect_watch = &l->protect_watch;
+	g->egress = launch_egress(l);
 	l->sandbox.denials.looks_at_sessions = true;
 	if (l->degraded & DEGRADED_MEMORY)
 		g->watched_memory = l->policy->limits.memory;

@@ -71,6 +71,15 @@ void dispatcher_refused(struct dispatcher *d, const struct refused_call *c, pid_
 	t->refused[i].count++;
 }
 
+void dispatcher_refused_host(struct dispatcher *d, const struct refused_host *h,
+			     bool is_alone)
+{
+	struct task *t = is_alone ? queue_only(&d->queue) : NULL;
+
+	if (t)
+		refused_hosts_count(&t->hosts, h);
+}
+
 static void finish_not_started(struct dispatcher *d, struct task *first,
 			       const struct failed *f)
 {

@@ -14,9 +14,12 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "base/redact.h"
+#include "egress/launch/refused_host.h"
 #include "protocol/action.h"
 #include "sandbox/monitor/denials.h"
 
+/* The most refused hosts that a note names. */
+#define HOSTS_NAMED 3
 #define HOW_TO_GO_ON                                                                  \
 	"You may wait longer to see additional output by sending empty command '', "   \
 	"send other commands to interact with the current process, send keys "        \
@@ -108,6 +111,11 @@ static void put_denials(struct buffer *out, const struct observed *o)
 		put_denial(out, &o->denials[i]);
 	for (size_t i = 0; i < o->refused_count; i++) {
 		AUTO_FREE char *one = refused_call_json(&o->refused[i]);
+		json_write_raw(out, NULL, one);
+	}
+	for (size_t i = 0; o->hosts && i < o->hosts->count; i++) {
+		AUTO_FREE char *members = refused_host_members(&o->hosts->items[i]);
+		AUTO_FREE char *one = text_format("{%s}", members);
 		json_write_raw(out, NULL, one);
 	}
 	json_write_close(out, "]");
@@ -284,6 +292,22 @@ static char *calls_note(const struct observed *o, const struct report *r)
 			   "it may make: %s.]", all);
 }
 
+/* Returns a line for each host that rules have refused, a few at most, with the flag that
+ * would allow it. */
+static char *hosts_note(const struct observed *o)
+{
+	char *note = text_copy("");
+
+	for (size_t i = 0; o->hosts && i < o->hosts->count && i < HOSTS_NAMED; i++) {
+		char *before = note;
+		AUTO_FREE char *said = refused_host_sentence(&o->hosts->items[i]);
+		AUTO_FREE char *remedy = refused_host_remedy(&o->hosts->items[i]);
+		note = text_format("%s\n[hutch: %s; %s]", before, said, remedy);
+		free(before);
+	}
+	return note;
+}
+
 /* Returns the text behind a command's output: OpenHands' suffix, and notes for the model
  * about how the command ended. */
 static char *suffix_with_notes(const struct observed *o, const struct report *r,
@@ -312,10 +336,11 @@ static char *suffix_with_notes(const struct observed *o, const struct report *r,
 
 	AUTO_FREE char *calls = calls_note(o, r);
 	AUTO_FREE char *refused = refused_note(o);
+	AUTO_FREE char *hosts = hosts_note(o);
 	AUTO_FREE char *log = log_note(o, r);
 
-	return text_format("%s%s%s%s%s%s%s", suffix, oom, restarted, closed, calls,
-			   refused, log);
+	return text_format("%s%s%s%s%s%s%s%s", suffix, oom, restarted, closed, calls,
+			   refused, hosts, log);
 }
 
 static void put_metadata(struct buffer *out, const struct observed *o,

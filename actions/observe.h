@@ -14,6 +14,7 @@ struct buffer;
 struct done;
 struct edited;
 struct refused_call;
+struct refused_hosts;
 struct report;
 struct returned;
 struct stat_result;
@@ -44,6 +45,8 @@ struct observed {
 	const struct refused_call *refused; /* system calls that were refused while the
 					     * action ran */
 	size_t refused_count;
+	const struct refused_hosts *hosts; /* hosts that rules refused meanwhile; NULL:
+					    * none */
 };
 
 /* A refusal: `what` names the action, `layer` the layer that refused it, and `remedy` a

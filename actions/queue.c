@@ -17,6 +17,7 @@ static void task_free(struct task *t)
 	action_done(&t->action);
 	buffer_done(&t->content);
 	buffer_done(&t->previous);
+	refused_hosts_done(&t->hosts);
 	for (size_t i = 0; i < t->asker_count; i++)
 		free(t->askers[i].id);
 	free(t);

@@ -14,6 +14,7 @@
 #include "actions/action.h"
 #include "base/buffer.h"
 #include "base/redact.h"
+#include "egress/launch/refused_host.h"
 #include "sandbox/monitor/denials.h"
 
 #define QUEUE_SESSIONS 64
@@ -73,6 +74,7 @@ struct task {
 	struct refused_call refused[TASK_REFUSED]; /* system calls that were refused
 						    * while the action ran */
 	size_t refused_count;
+	struct refused_hosts hosts; /* those that rules refused while it ran */
 
 	struct task *next;
 };

@@ -14,6 +14,7 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/own.h"
+#include "egress/launch/egress_news.h"
 #include "policy/policy.h"
 #include "sandbox/launch/instance.h"
 #include "sandbox/launch/launch.h"
@@ -128,6 +129,15 @@ static void on_refused(void *context, const struct refused_call *c, pid_t sessio
 	dispatcher_refused(&s->dispatcher, c, session, true);
 	if (refused_call_is_news(c))
 		audit_refused_call(&s->stream->launch->audit, c);
+}
+
+static void on_egress_news(void *context, const struct egress_news *n)
+{
+	struct server *s = context;
+	const struct refused_host *host = launch_hear(s->stream->launch, n);
+
+	if (host)
+		dispatcher_refused_host(&s->dispatcher, host, true);
 }
 
 static bool is_behind(void *context)
@@ -303,7 +313,8 @@ static void server_init(struct server *s)
 	s->instance = (struct instance){ .context = s,
 					 .take = take_frame,
 					 .is_full = is_behind,
-					 .refused = on_refused };
+					 .refused = on_refused,
+					 .egress_news = on_egress_news };
 	dispatcher_init(&s->dispatcher);
 	s->dispatcher.look_at_clock = look_at_clock;
 	s->dispatcher.context = s;

@@ -79,15 +79,21 @@ static void tell_usage(const struct launch *l, struct result *ret)
 static void run_command(struct launch *l, struct result *ret)
 {
 	const struct exec command = describe_command(l);
-	struct run run = { .sandbox = &l->sandbox, .exec = &command, .stdio = &l->stdio,
-			   .timeout_ms = l->policy->timeout_ms, .signals = l->signals,
-			   .protect_watch = &l->protect_watch, .ports = &l->ports };
+	struct run run = { .sandbox = &l->sandbox,
+			   .exec = &command,
+			   .stdio = &l->stdio,
+			   .timeout_ms = l->policy->timeout_ms,
+			   .signals = l->signals,
+			   .protect_watch = &l->protect_watch,
+			   .ports = &l->ports,
+			   .launch = l };
 
 	if (l->degraded & DEGRADED_MEMORY)
 		run.watched_memory = l->policy->limits.memory;
 	supervise_run(&run, ret);
 	ret->degraded = l->degraded;
-	result_refused(ret, &l->sandbox.denials);
+	result_refused(ret, &l->sandbox.denials,
+		       launch_egress(l) ? &l->refused_hosts : NULL);
 	tell_usage(l, ret);
 	if (ret->status != RUN_SETUP_ERROR || ret->exit_code != EXIT_NOT_FOUND)
 		return;

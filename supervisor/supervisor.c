@@ -18,6 +18,7 @@
 #include "base/json_write.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "egress/launch/egress_news.h"
 #include "policy/policy.h"
 #include "sandbox/cgroup/cgroup.h"
 #include "sandbox/cgroup/watchdog.h"
@@ -216,6 +217,23 @@ static void on_refused(void *context, const struct refused_call *c, pid_t sessio
 	AUTO_FREE char *members = refused_call_members(c);
 	supervisor_event(s, "refused", members);
 	audit_refused_call(s->dispatcher.audit, c);
+}
+
+/* Reports a refused host as an event, as often as a refused call. */
+static void on_egress_news(void *context, const struct egress_news *n)
+{
+	struct supervisor *s = context;
+	const struct refused_host *host = launch_hear(s->launch, n);
+
+	if (n->kind == EGRESS_NEWS_LOST)
+		supervisor_event(s, "egress-lost", "");
+	if (!host)
+		return;
+	dispatcher_refused_host(&s->dispatcher, host, s->jobs.alive == 0);
+	if (!refused_host_is_news(host))
+		return;
+	AUTO_FREE char *members = refused_host_members(host);
+	supervisor_event(s, "refused", members);
 }
 
 static void on_signals(struct supervisor *s)
@@ -429,7 +447,8 @@ static void init(struct supervisor *s)
 	s->instance = (struct instance){ .context = s,
 					 .take = take_frame,
 					 .unprotected = pause_unprotected,
-					 .refused = on_refused };
+					 .refused = on_refused,
+					 .egress_news = on_egress_news };
 	dispatcher_attach(&s->dispatcher, s->launch, &s->instance);
 	pause_init(&s->pause);
 	methods_init_jobs(s);

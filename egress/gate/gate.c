@@ -103,7 +103,8 @@ static int handle(struct gate *g, uint64_t data, struct err *e)
 	case WATCH_LINK:
 		return link_read(g, e);
 	case WATCH_SUPERVISOR:
-		return 0;
+		g->is_over = true; /* what has come in this turn is handled first */
+		return 1;
 	case WATCH_DATAGRAMS:
 		stub_read_datagrams(g);
 		return 1;
@@ -131,6 +132,14 @@ static int wait_for(struct gate *g, struct epoll_event *events)
 	return count;
 }
 
+/* Tells hutch-egress how many bytes each connection has carried. */
+static void end_flows(struct gate *g)
+{
+	for (size_t i = 0; i < GATE_FLOWS_MAX; i++)
+		if (g->flows[i])
+			flow_end(g, g->flows[i], REASON_NONE);
+}
+
 /* Serves one turn.  Returns 0 at the end, -1 at an error, or 1. */
 static int turn(struct gate *g, struct err *e)
 {
@@ -146,7 +155,9 @@ static int turn(struct gate *g, struct err *e)
 	}
 	move_the_rest(g);
 	flow_expire(g);
-	return link_flush(g, e) < 0 ? -1 : 1;
+	if (g->is_over)
+		end_flows(g);
+	return link_flush(g, e) < 0 ? -1 : !g->is_over;
 }
 
 void gate_tell_ready(struct gate *g)

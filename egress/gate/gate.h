@@ -64,6 +64,7 @@ struct gate {
 	struct stream_pool pool;
 	uint32_t turn;	/* counts ids, so that one is not used again soon */
 	bool has_more;	/* a flow has bytes to move that no event will tell */
+	bool is_over;	/* the supervisor is gone */
 	int spare;	/* owned: a descriptor to close where none is left (flow.c) */
 	int64_t expiry; /* when a flow's time comes; 0: never */
 	int64_t now;	/* ms of base/clock.h, read once a turn */

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/fd_pass.h"
 #include "base/io.h"
@@ -20,11 +21,18 @@
 #include "base/own.h"
 #include "base/worker.h"
 #include "egress/gate/gate_report.h"
+#include "egress/launch/egress_news.h"
 #include "policy/egress/egress_rules.h"
 
 /* The numbers of descriptors at which both programs expect theirs: the socket to each
  * other, `control`, and the gate's `setup`. */
 enum { PEER_FD = 3, CONTROL_FD, SETUP_FD };
+
+/* The most bytes of lines that wait to be taken: more than hutch-egress keeps. */
+#define SAID_MAX (512u << 10)
+
+/* How long both may take to end in order. */
+#define FINISH_MS 2000
 
 void egress_init(struct egress *x)
 {
@@ -33,6 +41,7 @@ void egress_init(struct egress *x)
 			      .gate_control = -1,
 			      .control = -1,
 			      .setup = -1 };
+	buffer_init(&x->said, SAID_MAX);
 }
 
 static void end(pid_t *pid)
@@ -47,11 +56,14 @@ static void end(pid_t *pid)
 
 void egress_done(struct egress *x)
 {
-	end(&x->gate);
-	end(&x->egress);
+	/* A supervisor may signal no process that it has started before it was confined:
+	 * there the end of these sockets is what ends both. */
 	own_close(&x->gate_control);
 	own_close(&x->control);
 	own_close(&x->setup);
+	end(&x->gate);
+	end(&x->egress);
+	buffer_done(&x->said);
 	program_done(&x->gate_program);
 	program_done(&x->egress_program);
 }
@@ -216,4 +228,20 @@ int egress_connect(int setup, int inside, struct err *e)
 	*e = report.err;
 	err_sanitize(e);
 	return -1;
+}
+
+/* The gate ends when its socket is closed, after it has handled what had come.  Then
+ * hutch-egress ends, when it has said all that the gate had told it. */
+void egress_finish(struct egress *x)
+{
+	const int64_t due = clock_ms() + FINISH_MS;
+
+	own_close(&x->gate_control);
+	while (x->control >= 0) {
+		struct pollfd p = { .fd = x->control, .events = POLLIN };
+		if (poll(&p, 1, clock_wait(due, clock_ms())) == 0)
+			break;
+		egress_fill(x);
+	}
+	x->is_lost = false; /* this end was meant */
 }

@@ -1,20 +1,23 @@
-/* egress -- the two processes that are a sandbox's way to the network.  No launch starts
- * them yet.
+/* egress -- the two processes that are a sandbox's way to the network.
  *
  *	egress_open	before root is dropped: the two programs
  *	egress_start	the two processes, before the sandbox's own
  *	egress_connect	in the sandbox's set-up: its network namespace goes to the gate,
  *			which connects it
- *	egress_done	their end
+ *	egress_finish	when the sandbox has ended: their orderly end, after which
+ *			egress_next() has what they had still to say (egress_news.h)
+ *	egress_done	their end, at once
  *
  * hutch-gate faces the sandbox and hutch-egress the host's network; egress/README.md says
  * which does what.  Both are children of this process, outside of the sandbox's
  * namespaces.  Each ends when this process ends (their `control` sockets), and when the
  * other one does. */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/buffer.h"
 #include "sandbox/kernel/program.h"
 
 struct err;
@@ -24,7 +27,9 @@ struct egress {
 	struct program gate_program, egress_program;
 	pid_t gate, egress; /* 0: not started */
 	int gate_control; /* owned: its end tells the gate that this process has ended */
-	int control;	  /* owned: settings to hutch-egress, and its events */
+	int control;	  /* owned: settings to hutch-egress, and its lines; -1: ended */
+	struct buffer said; /* lines of hutch-egress that were not taken yet */
+	bool is_lost;	    /* it has ended, and egress_next() has not said so yet */
 	int setup; /* owned: the sandbox's set-up passes its namespace through this socket
 		    * to the gate */
 };
@@ -40,3 +45,5 @@ int egress_start(struct egress *x, const struct list *rules, struct err *e);
 /* Called in the set-up of the sandbox: passes the network namespace `inside`, and waits
  * until the gate has made its network.  `setup` is the socket of that name. */
 int egress_connect(int setup, int inside, struct err *e);
+
+void egress_finish(struct egress *x);

@@ -10,6 +10,7 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "policy/environment.h"
+#include "policy/json/json.h"
 #include "policy/policy.h"
 #include "sandbox/cgroup/watchdog.h"
 #include "sandbox/launch/launch.h"
@@ -199,6 +200,40 @@ void audit_refused_call(struct audit *a, const struct refused_call *c)
 	audit_json_number(&n, "count", c->count);
 	(void)audit_add(a, "refused", &n, AUDIT_PASSING, NULL); /* a failure is counted
 								 * as a lost entry */
+}
+
+/* Writes one member of the line, which holds texts, numbers, true, and an object of
+ * texts. */
+static void note_member(struct audit_json *n, const char *key, const struct json_at *at)
+{
+	AUTO_FREE char *source = NULL;
+	const char *text;
+	struct err e;
+	size_t len;
+
+	if (json_type(at) == JSON_STRING && json_string(at, &text, &e) == 0) {
+		audit_json_text(n, key, text);
+		return;
+	}
+	const char *from = json_source(at, &len);
+	source = text_format("%.*s", (int)len, from);
+	audit_json_json(n, key, source);
+}
+
+void audit_net(struct audit *a, const struct json_at *net)
+{
+	struct json_at member = { 0 };
+	struct audit_json n;
+	const char *key;
+
+	if (!a->is_on)
+		return;
+	audit_note(a, &n);
+	while (json_step_key(net, &member, &key))
+		if (strcmp(key, "time") != 0) /* each entry has its own */
+			note_member(&n, key, &member);
+	(void)audit_add(a, "net", &n, AUDIT_PASSING, NULL); /* a failure is counted as a
+							     * lost entry */
 }
 
 /* --- ends ------------------------------------------------------------------------- */

@@ -19,6 +19,7 @@
 
 struct cgroup;
 struct err;
+struct json_at;
 struct launch;
 struct policy;
 struct refused_call;
@@ -73,6 +74,8 @@ void audit_refused(struct audit *a, const char *what, const struct err *why);
 /* Records a refused system call, and how often the filter has refused such a call so far
  * (denials.h). */
 void audit_refused_call(struct audit *a, const struct refused_call *c);
+/* Records a decision about a connection (egress/net_line.h). */
+void audit_net(struct audit *a, const struct json_at *net);
 /* Records the end of a sandbox that ran a single command. */
 int audit_result(struct audit *a, const struct result *r, struct err *e);
 /* How a sandbox ended that was not made for a single command, for audit_end().  The

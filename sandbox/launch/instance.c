@@ -8,6 +8,8 @@
 
 #include "base/clock.h"
 #include "base/own.h"
+#include "egress/launch/egress.h"
+#include "egress/launch/egress_news.h"
 #include "protocol/message.h"
 #include "sandbox/cgroup/watchdog.h"
 #include "sandbox/launch/ports.h"
@@ -137,6 +139,24 @@ static void on_denials(struct instance *g, int64_t now)
 			g->refused(g->context, c, session);
 }
 
+/* Passes on what hutch-egress has said. */
+static void take_egress_news(struct instance *g)
+{
+	struct egress_news n;
+
+	while (egress_next(g->egress, &n)) {
+		if (g->egress_news)
+			g->egress_news(g->context, &n);
+		egress_news_done(&n);
+	}
+}
+
+static void on_egress(struct instance *g)
+{
+	egress_fill(g->egress);
+	take_egress_news(g);
+}
+
 /* --- the channel ---------------------------------------------------------- */
 
 static int take_hello(struct instance *g, const struct frame *f, struct err *e)
@@ -259,6 +279,10 @@ static void on_end(struct instance *g, int64_t now)
 	end(g, INSTANCE_DIED, &e);
 	if (g->ports)
 		ports_end(g->ports);
+	if (g->egress) {
+		egress_finish(g->egress);
+		take_egress_news(g);
+	}
 	g->state = INSTANCE_GONE;
 }
 
@@ -321,6 +345,8 @@ void instance_watch(const struct instance *g, struct pollfd *w)
 		(struct pollfd){ .fd = box->pid ? box->pidfd : -1, .events = POLLIN };
 	w[INSTANCE_PORTS] = (struct pollfd){ .fd = carries(g) ? ports_fd(g->ports) : -1,
 					  .events = POLLIN };
+	w[INSTANCE_EGRESS] = (struct pollfd){ .fd = g->egress ? egress_fd(g->egress) : -1,
+					      .events = POLLIN };
 	w[INSTANCE_HOST] =
 		(struct pollfd){ .fd = is_watched(g) ? g->protect_watch->fd : -1,
 				 .events = POLLIN };
@@ -338,6 +364,8 @@ void instance_serve(struct instance *g, const struct pollfd *w, int64_t now)
 		on_denials(g, now);
 	if (w[INSTANCE_BROKER].revents)
 		on_broker(g, w[INSTANCE_BROKER].revents);
+	if (w[INSTANCE_EGRESS].revents)
+		on_egress(g);
 	if (w[INSTANCE_CHANNEL].revents && !instance_is_over(g))
 		on_channel(g, w[INSTANCE_CHANNEL].revents, now);
 	carry(g, w[INSTANCE_PORTS].revents, now);

@@ -30,6 +30,8 @@
 #include "base/err.h"
 #include "sandbox/launch/channel.h"
 
+struct egress;
+struct egress_news;
 struct frame;
 struct ports;
 struct refused_call;
@@ -64,6 +66,7 @@ enum {
 	INSTANCE_DENIALS,
 	INSTANCE_BROKER,
 	INSTANCE_PORTS,
+	INSTANCE_EGRESS,
 	INSTANCE_POLLS
 };
 
@@ -89,6 +92,9 @@ struct instance {
 	/* Called when the filter has refused a system call; `session` is the session
 	 * leader of the calling process (denials_take()).  May be NULL. */
 	void (*refused)(void *context, const struct refused_call *c, pid_t session);
+	struct egress *egress; /* borrowed; NULL: the sandbox has no network of rules */
+	/* Takes what hutch-egress says.  May be NULL. */
+	void (*egress_news)(void *context, const struct egress_news *n);
 
 	struct channel channel;
 	enum instance_state state;

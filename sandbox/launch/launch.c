@@ -15,6 +15,7 @@
 #include "base/list.h"
 #include "base/note.h"
 #include "base/own.h"
+#include "egress/launch/egress_news.h"
 #include "policy/policy.h"
 #include "policy/port_spec.h"
 #include "sandbox/kernel/caps.h"
@@ -135,6 +136,7 @@ void launch_done(struct launch *l)
 {
 	sandbox_done(&l->sandbox);
 	egress_done(&l->egress);
+	refused_hosts_done(&l->refused_hosts);
 	protect_watch_done(&l->protect_watch);
 	terminal_restore(&l->terminal);
 	tidy_up(l);
@@ -576,6 +578,21 @@ int launch_start(struct launch *l, struct err *e)
 	    prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(e, "prctl PR_SET_DUMPABLE");
 	return 0;
+}
+
+struct egress *launch_egress(struct launch *l)
+{
+	return l->policy->network == NETWORK_ALLOW ? &l->egress : NULL;
+}
+
+const struct refused_host *launch_hear(struct launch *l, const struct egress_news *n)
+{
+	if (n->kind != EGRESS_NEWS_NET)
+		return NULL;
+	const struct refused_host *host = refused_hosts_add(&l->refused_hosts, &n->value);
+	if (!host || refused_host_is_news(host))
+		audit_net(&l->audit, &n->value);
+	return host;
 }
 
 int launch_plan(struct launch *l, struct err *e)

@@ -21,6 +21,7 @@
 #include "sandbox/kernel/terminal.h"
 #include "sandbox/launch/audit.h"
 #include "egress/launch/egress.h"
+#include "egress/launch/refused_host.h"
 #include "sandbox/launch/janitor.h"
 #include "sandbox/launch/ports.h"
 #include "sandbox/launch/spawn.h"
@@ -30,6 +31,7 @@
 #include "sandbox/root/cow.h"
 #include "sandbox/root/overlay_upper.h"
 
+struct egress_news;
 struct err;
 struct policy;
 struct registry_entry;
@@ -77,6 +79,7 @@ struct launch {
 					 * for */
 	struct stdio stdio;
 	struct egress egress; /* the way to the network, with --network allow */
+	struct refused_hosts refused_hosts;
 	struct sandbox sandbox;
 	struct ports ports;   /* the published ports */
 	struct list sockets;  /* paths of the published unix sockets */
@@ -115,6 +118,13 @@ void launch_done(struct launch *l);
  * the executor goes on after a command has ended. */
 int launch_prepare(struct launch *l, bool has_stdio, struct err *e);
 int launch_start(struct launch *l, struct err *e);
+
+/* Returns the processes that are the way to the network; NULL: the policy has no rules
+ * about connections. */
+struct egress *launch_egress(struct launch *l);
+/* Counts and records a decision of hutch-egress.  Returns the host that was refused, with
+ * its count so far; NULL: none was. */
+const struct refused_host *launch_hear(struct launch *l, const struct egress_news *n);
 
 /* Loads the sandbox's seccomp filters: the built-in filter or, with --seccomp, the floor
  * and the filter of the given profile (seccomp.h).  To be called before root is dropped,

@@ -7,6 +7,7 @@
 #include "base/json_write.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "egress/launch/refused_host.h"
 #include "protocol/message.h"
 #include "sandbox/monitor/denials.h"
 
@@ -55,7 +56,21 @@ void result_failed(struct result *r, int code, const struct err *error)
 	r->error = *error;
 }
 
-void result_refused(struct result *r, const struct denials *denials)
+static void add_hosts(struct result *r, const struct refused_hosts *hosts)
+{
+	AUTO_FREE char *calls = r->refused, *json = refused_hosts_json(hosts);
+
+	r->refused = text_format("%s%s%s", calls, *calls && *json ? "," : "", json);
+	for (size_t i = 0; i < hosts->count; i++) {
+		AUTO_FREE char *sentence = refused_host_sentence(&hosts->items[i]);
+		AUTO_FREE char *remedy = refused_host_remedy(&hosts->items[i]);
+		list_add(&r->refusal_notes, sentence);
+		list_add(&r->refusal_notes, remedy);
+	}
+}
+
+void result_refused(struct result *r, const struct denials *denials,
+		    const struct refused_hosts *hosts)
 {
 	own_free(&r->refused);
 	list_done(&r->refusal_notes);
@@ -66,6 +81,8 @@ void result_refused(struct result *r, const struct denials *denials)
 		list_add(&r->refusal_notes, sentence);
 		list_add(&r->refusal_notes, remedy);
 	}
+	if (hosts)
+		add_hosts(r, hosts);
 }
 
 void result_done(struct result *r)

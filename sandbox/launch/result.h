@@ -10,6 +10,7 @@ struct buffer;
 struct exec;
 struct failed;
 struct denials;
+struct refused_hosts;
 
 enum run_status {
 	RUN_EXITED,
@@ -66,9 +67,9 @@ struct result {
 	/* the most bytes, and the most processes, at any one time; 0: unknown */
 	uint64_t memory_peak, pids_peak;
 	unsigned degraded;		 /* enum degraded */
-	char *refused; /* owned: the refused system calls as JSON objects, without the
-			* array's brackets; NULL: none */
-	/* owned: for each refused system call two items, a sentence about it and a remedy */
+	char *refused; /* owned: the refused system calls and hosts as JSON objects,
+			* without the array's brackets; NULL: none */
+	/* owned: for each of these two items, a sentence about it and a remedy */
 	struct list refusal_notes;
 	struct err error;		 /* kind ERR_NONE: there was no error */
 };
@@ -80,8 +81,10 @@ void result_signaled(struct result *r, int signal);
 void result_timeout(struct result *r);
 /* Sets the result for a command that was killed for want of memory; `error` says why. */
 void result_oom(struct result *r, const struct err *error);
-/* Adds the system calls that the filter has refused (denials.h) to the result. */
-void result_refused(struct result *r, const struct denials *denials);
+/* Sets the system calls that the filter has refused (denials.h), and the hosts that rules
+ * have refused (refused_host.h; NULL: there are no rules). */
+void result_refused(struct result *r, const struct denials *denials,
+		    const struct refused_hosts *hosts);
 /* Sets the result for a failure of hutch, or for a command that could not be started;
  * `code` is 125 to 127. */
 void result_failed(struct result *r, int code, const struct err *error);

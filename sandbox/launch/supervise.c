@@ -26,12 +26,15 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/note.h"
 #include "base/own.h"
+#include "egress/launch/egress_news.h"
 #include "protocol/message.h"
 #include "sandbox/kernel/countdown.h"
 #include "sandbox/kernel/stdio.h"
 #include "sandbox/kernel/terminal.h"
 #include "sandbox/launch/instance.h"
+#include "sandbox/launch/launch.h"
 #include "sandbox/launch/result.h"
 #include "sandbox/launch/spawn.h"
 
@@ -321,6 +324,16 @@ static void turn(struct supervisor *s)
 		serve(s, w, clock_ms());
 }
 
+static void on_egress_news(void *context, const struct egress_news *n)
+{
+	struct supervisor *s = context;
+
+	(void)launch_hear(s->run->launch, n); /* the result has all hosts in the end */
+	if (n->kind == EGRESS_NEWS_LOST)
+		note_print("note: hutch-egress has ended; the sandbox has no network any "
+			   "more");
+}
+
 static void start(struct supervisor *s, int64_t now)
 {
 	struct err e;
@@ -344,7 +357,9 @@ void supervise_run(struct run *run, struct result *ret)
 					.take = take_frame,
 					.watched_memory = run->watched_memory,
 					.protect_watch = run->protect_watch,
-					.ports = run->ports };
+					.ports = run->ports,
+					.egress = launch_egress(run->launch),
+					.egress_news = on_egress_news };
 	countdown_start(&s.countdown, run->timeout_ms, now);
 	start(&s, now);
 	while (s.state != DONE)

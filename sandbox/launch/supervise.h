@@ -8,6 +8,7 @@
 
 struct err;
 struct exec;
+struct launch;
 struct ports;
 struct result;
 struct sandbox;
@@ -26,6 +27,7 @@ struct run {
 	struct protect_watch *protect_watch;	 /* borrowed; NULL: no protected file is
 						  * watched */
 	struct ports *ports;	 /* borrowed; NULL: no port is published */
+	struct launch *launch;	 /* borrowed; hears of connections (launch_hear()) */
 };
 
 /* Blocks the signals that hutch handles itself, and returns a signalfd for them.  To be
