@@ -180,7 +180,7 @@ USES_sandbox/explain := base policy store sandbox/kernel sandbox/cgroup sandbox/
 
 FILES_cli/common := client foreach_sandbox flags fd_flag foreign_flags option_table options \
     subcommands json_view report table ask
-USES_cli/common := base policy/json policy store sandbox/kernel sandbox/state sandbox/launch
+USES_cli/common := base policy/json policy/egress policy store sandbox/kernel sandbox/state sandbox/launch
 
 FILES_rootfs-tools/changes := apply apply_check apply_kept apply_make apply_protect apply_record \
     changes chosen changes_stream changes_walk kept_changes patch reader repository rmdir_check \

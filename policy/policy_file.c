@@ -199,7 +199,7 @@ static char *as_flag_takes_it(const struct source *from, const struct setting_ki
 	if (kind->is_path && !is_switch)
 		return host_path(from, value);
 	if (!strcmp(kind->key, EGRESS_RULES))
-		return egress_policy_text(value);
+		return egress_policy_text(EGRESS_ALLOW, value);
 	if (strcmp(kind->key, "image") || strncmp(value, "dir:", 4))
 		return text_copy(value);
 	AUTO_FREE char *path = host_path(from, value + 4);

@@ -217,14 +217,19 @@ static int take_network(struct run_options *o, const char *value, struct err *e)
 	return 0;
 }
 
-/* A rule without --network allow asks for it. */
 static int take_allow(struct run_options *o, const char *value, struct err *e)
 {
-	if (egress_policy_add(o->policy, value, e) < 0)
-		return -1;
-	if (o->policy->network == NETWORK_NONE)
-		o->policy->network = NETWORK_ALLOW;
-	return 0;
+	return egress_policy_add(o->policy, EGRESS_ALLOW, value, e);
+}
+
+static int take_deny(struct run_options *o, const char *value, struct err *e)
+{
+	return egress_policy_add(o->policy, EGRESS_DENY, value, e);
+}
+
+static int take_ask(struct run_options *o, const char *value, struct err *e)
+{
+	return egress_policy_add(o->policy, EGRESS_ASK, value, e);
 }
 
 static int take_publish(struct run_options *o, const char *value, struct err *e)
@@ -544,8 +549,9 @@ const struct option option_table[] = {
 	{ 0, "stdio", "inherit", take_stdio,
 	  "hand stdin, stdout, stderr over as they are" },
 	{ 0, "network", "MODE", take_network, "none (default), allow or host" },
-	{ 0, "allow", "HOST[:PORT]", take_allow,
-	  "a host to connect to: man hutch-net" },
+	{ 0, "allow", "HOST[:PORT]", take_allow, "a host to connect to: man hutch-net" },
+	{ 0, "deny", "HOST[=WHY]", take_deny, "an exception of a later --allow" },
+	{ 0, "ask", "HOST[:PORT]", take_ask, "a host to be asked about" },
 	{ 'p', "publish", "HOST:GUEST", take_publish,
 	  "a port of the host that leads inside" },
 	{ 0, "isolation", "MODE", take_isolation,

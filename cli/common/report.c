@@ -17,6 +17,7 @@
 #include "base/redact.h"
 #include "base/term_escape.h"
 #include "policy/environment.h"
+#include "policy/egress/egress_check.h"
 #include "policy/policy.h"
 #include "sandbox/kernel/log_level.h"
 #include "sandbox/launch/result.h"
@@ -154,8 +155,28 @@ int report_result(const struct result *r, uint64_t timeout_ms, int json_fd)
 	return write_object(json_fd, line);
 }
 
+/* Prints which rules about connections are not what their author meant. */
+static void report_rules(const struct policy *policy)
+{
+	struct egress_rules rules = { 0 };
+	struct egress_warning *warnings = NULL;
+	struct err e;
+
+	for (size_t i = 0; i < policy->egress.count; i++)
+		(void)egress_rules_add_json(&rules, policy->egress.items[i], NULL,
+					    &e); /* policy_check() has read each */
+	const size_t count = egress_rules_check(&rules, &warnings);
+	for (size_t i = 0; i < count; i++) {
+		AUTO_FREE char *text = egress_warning_text(&rules, &warnings[i]);
+		note_print("note: %s", text);
+	}
+	free(warnings);
+	egress_rules_done(&rules);
+}
+
 void report_network(const struct policy *policy)
 {
+	report_rules(policy);
 	if (policy->network == NETWORK_HOST)
 		note_print("--network host: the sandbox shares this host's network, its "
 			   "loopback services included");

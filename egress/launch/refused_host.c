@@ -135,8 +135,9 @@ static char *target_of(const struct refused_host *h)
 
 static bool can_be_allowed(const struct refused_host *h)
 {
-	return *h->host && (h->reason == REASON_NO_RULE || h->reason == REASON_PORT ||
-			    h->reason == REASON_NO_NAME);
+	return *h->host &&
+	       (h->reason == REASON_NO_RULE || h->reason == REASON_PORT ||
+		h->reason == REASON_NO_NAME || h->reason == REASON_NOT_ANSWERED);
 }
 
 char *refused_host_remedy(const struct refused_host *h)

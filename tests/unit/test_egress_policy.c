@@ -89,8 +89,7 @@ static void test_files_that_are_wrong(void **state)
 	}
 }
 
-/* Nothing may be promised that is not carried out. */
-static void test_no_sandbox_is_made_with_rules(void **state)
+static void test_flags_are_rules_in_order(void **state)
 {
 	struct policy p;
 	struct err e;
@@ -98,17 +97,40 @@ static void test_no_sandbox_is_made_with_rules(void **state)
 	(void)state;
 	policy_init(&p);
 	assert_int_equal(egress_policy_check(&p, &e), 0);
-	assert_int_equal(egress_policy_add(&p, "a.org:0", &e), -1);
+	assert_int_equal(egress_policy_add(&p, EGRESS_ALLOW, "a.org:0", &e), -1);
 	assert_non_null(strstr(e.text, "(from --allow a.org:0)"));
 	assert_int_equal(p.egress.count, 0);
-	assert_int_equal(egress_policy_add(&p, "a.org", &e), 0);
-	assert_int_equal(egress_policy_add(&p, "{\"deny\":\"b.org\"}", &e), 0);
-	assert_string_equal(p.egress.items[0], "{\"allow\":\"a.org\"}");
-	assert_int_equal(egress_policy_check(&p, &e), -1);
-	assert_int_equal(e.kind, ERR_UNSUPPORTED);
-	p.takes_actions = true;
-	assert_int_equal(policy_check(&p, &e), -1);
-	assert_int_equal(e.kind, ERR_UNSUPPORTED);
+	assert_int_equal(p.network, NETWORK_NONE);
+	assert_int_equal(egress_policy_add(&p, EGRESS_DENY, "b.org=not \"here\"", &e), 0);
+	assert_int_equal(p.network, NETWORK_ALLOW);
+	assert_int_equal(egress_policy_add(&p, EGRESS_ALLOW, "a.org", &e), 0);
+	assert_int_equal(egress_policy_add(&p, EGRESS_ASK, "c.org:1", &e), 0);
+	assert_int_equal(egress_policy_add(&p, EGRESS_ALLOW, "{\"deny\":\"d.org\"}", &e),
+			 0);
+	assert_string_equal(p.egress.items[0],
+			    "{\"deny\":\"b.org\",\"why\":\"not \\\"here\\\"\"}");
+	assert_string_equal(p.egress.items[1], "{\"allow\":\"a.org\"}");
+	assert_string_equal(p.egress.items[2], "{\"ask\":\"c.org:1\"}");
+	assert_string_equal(p.egress.items[3], "{\"deny\":\"d.org\"}");
+	assert_int_equal(egress_policy_check(&p, &e), 0);
+	policy_done(&p);
+}
+
+static void test_rules_need_the_network_of_rules(void **state)
+{
+	static const enum network others[] = { NETWORK_NONE, NETWORK_HOST };
+	struct policy p;
+	struct err e;
+
+	(void)state;
+	policy_init(&p);
+	assert_int_equal(egress_policy_add(&p, EGRESS_ALLOW, "a.org", &e), 0);
+	for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+		p.network = others[i];
+		assert_int_equal(egress_policy_check(&p, &e), -1);
+		assert_int_equal(e.kind, ERR_USAGE);
+		assert_non_null(strstr(e.text, policy_network_word(&p)));
+	}
 	policy_done(&p);
 }
 
@@ -117,7 +139,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rules_of_files_are_printed_again),
 		cmocka_unit_test(test_files_that_are_wrong),
-		cmocka_unit_test(test_no_sandbox_is_made_with_rules),
+		cmocka_unit_test(test_flags_are_rules_in_order),
+		cmocka_unit_test(test_rules_need_the_network_of_rules),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,6 +54,8 @@ if TYPE_CHECKING:
         hostname: str
         network: str
         allow: Texts
+        deny: Texts
+        ask: Texts
         isolation: str
         landlock: str
         idmap: str
@@ -91,7 +93,7 @@ FLAGS: Dict[str, str] = {
     "tmpfs": "many",
     "read_only": "switch", "env": "env", "env_file": "many", "secret": "secret",
     "secret_file": "many", "workdir": "one", "user": "one", "hostname": "one",
-    "network": "one", "allow": "many", "isolation": "one", "landlock": "one", "idmap": "one",
+    "network": "one", "allow": "many", "deny": "many", "ask": "many", "isolation": "one", "landlock": "one", "idmap": "one",
     "cap_add": "many", "cap_drop": "many", "seccomp": "one", "memory": "one", "cpus": "one",
     "pids_limit": "one", "disk": "one", "cgroup_parent": "one", "best_effort": "switch",
     "ulimit": "ulimit", "timeout": "duration", "ttl": "duration", "idle_timeout": "duration",
