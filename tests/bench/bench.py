@@ -29,6 +29,7 @@ import tempfile
 sys.dont_write_bytecode = True  # the tree may be somebody else's, or read-only
 
 import actions
+import egress
 import floods
 import goals
 import measure
@@ -212,6 +213,10 @@ def measure_ports(bench, result):
     result["ports"] = ports.measure_ports(bench.rows.hutch_path)
 
 
+def measure_egress(bench, result):
+    result["egress"] = egress.measure_egress(bench.rows.hutch_path)
+
+
 @contextlib.contextmanager
 def folders():
     """A folder for scratch files and XDG_RUNTIME_DIR.  A login makes the latter
@@ -252,7 +257,7 @@ class Bench:
                      measure_together, measure_memory, measure_actions,
                      measure_sessions, measure_floods, measure_named, measure_search, measure_judge,
                      measure_unpack,
-                     measure_past, measure_ports):
+                     measure_past, measure_ports, measure_egress):
             part(self, result)
         result["goals"] = goals.judge(result)
         return result

@@ -26,6 +26,8 @@ MAX_JUDGE_US = 20
 MAX_OF_TAR, MAX_OF_UMOCI, MAX_OF_SKOPEO = 1, 0.5, 1.2
 MAX_SNAPSHOT_MS, MAX_FORK_OF_PLAIN = 50, 1.2
 MAX_OF_LOOPBACK, MAX_ADDED_MS = 2, 0.2
+MAX_EGRESS_LAUNCH_MS, MAX_EGRESS_CONNECT_MS, MAX_RELAY_OF_EGRESS = 2.5, 1, 1 / 0.9
+MAX_EGRESS_IDLE_MIB, MAX_EGRESS_MANY_MIB = 1.5, 64
 # Memory is compared before and after many rounds: a page or two may be touched for the
 # first time in the last rounds, which is no leak.
 MAX_GROWTH_KIB = 64
@@ -175,6 +177,16 @@ def judge(result):
         ("  into it", MAX_OF_LOOPBACK, number(result, "ports", "ratio", "up"), False),
         ("  added to an echo of one byte, p50 ms", MAX_ADDED_MS,
          number(result, "ports", "added_ms"), False),
+        ("a network of rules: added to a launch, p50 ms", MAX_EGRESS_LAUNCH_MS,
+         number(result, "egress", "added_launch_ms"), False),
+        ("  added to a connection, p50 ms", MAX_EGRESS_CONNECT_MS,
+         number(result, "egress", "added_connect_ms"), False),
+        ("  a relay by splice / it, out of it", MAX_RELAY_OF_EGRESS,
+         ratio(1, number(result, "egress", "down_of_relay")), False),
+        ("  both processes, idle, MiB", MAX_EGRESS_IDLE_MIB,
+         number(result, "egress", "idle_mib"), False),
+        ("  with 1,000 connections, MiB", MAX_EGRESS_MANY_MIB,
+         number(result, "egress", "many_mib"), False),
     ]
     return [{"what": what, "at_most": bound,
              "value": None if value is None else round(value, 3),

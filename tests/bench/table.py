@@ -233,6 +233,15 @@ def port_rows(result):
     return block("A connection to a server, of one port", rows)
 
 
+def egress_rows(result):
+    known = result["egress"]
+    rows = [["", "connect ms", "out GB/s"],
+            *[[what, figure(known[name]["connect"], 3), figure(known[name]["down"], 2)]
+              for name, what in (("plain", "loopback"), ("relay", "a relay by splice"),
+                                 ("allow", "hutch run --allow"))]]
+    return block("A connection out of a sandbox, by rules", rows)
+
+
 def verdicts(result):
     words = {None: "", True: "met", False: "NOT MET"}
     rows = [["", "at most", "measured", ""]]
@@ -247,5 +256,6 @@ def render(result):
     head = [f"hutch bench: {who}, kernel {result['kernel']}, {result['machine']}, "
             f"{result['cores']} cores, load {result['load']:.2f} before", ""]
     parts = (launches, volumes, series, together, memory, action_rows, session_rows, flood_rows, named_rows,
-             search_rows, judge_rows, unpack_rows, pull_rows, past_rows, port_rows, verdicts)
+             search_rows, judge_rows, unpack_rows, pull_rows, past_rows, port_rows, egress_rows,
+             verdicts)
     return "\n".join(head + [line for part in parts for line in part(result)])
