@@ -174,7 +174,7 @@ USES_sandbox/landlock := base policy protocol sandbox/kernel sandbox/plan sandbo
 FILES_sandbox/learn := learn learn_later learn_out learn_paths learn_tell learn_write
 USES_sandbox/learn := base policy sandbox/kernel sandbox/plan sandbox/monitor sandbox/launch
 
-FILES_sandbox/explain := checks probes probes_cgroup probes_user why why_exec why_refused
+FILES_sandbox/explain := checks probes probes_cgroup probes_user why why_connect why_exec why_refused
 USES_sandbox/explain := base policy store sandbox/kernel sandbox/cgroup sandbox/plan \
     sandbox/root
 

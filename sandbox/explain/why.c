@@ -105,8 +105,8 @@ void why_say_mask(const struct why *w, const struct found *f, struct answer *ret
 	ret->line = f->step->from ? why_line(w, f) : NULL;
 }
 
-static void say_closed(const struct why *w, const struct found *f, const char *what,
-		       struct answer *ret)
+void why_say_closed(const struct why *w, const struct found *f, const char *what,
+		    struct answer *ret)
 {
 	char *text =
 		f->is_own ?
@@ -129,7 +129,7 @@ static void say_missing(const struct why *w, const char *path, const struct foun
 		why_say_mask(w, f, ret);
 		break;
 	case FOUND_CLOSED:
-		say_closed(w, f, "searched", ret);
+		why_say_closed(w, f, "searched", ret);
 		break;
 	case FOUND_FILE:
 		answer_set(ret, false, "files", text_format("%s is no folder", f->path));
@@ -197,7 +197,7 @@ void why_read(const struct why *w, const char *path, struct answer *ret)
 			   text_format("%s can be %s", f.path, what));
 		ret->line = why_line(w, &f);
 	} else {
-		say_closed(w, &f, what, ret);
+		why_say_closed(w, &f, what, ret);
 	}
 	found_done(&f);
 }
@@ -257,7 +257,7 @@ static void judge_write(const struct why *w, const struct found *f, const char *
 		why_say_read_only(w, f, ret);
 	else if (!lookup_may(w->lookup, f, W_OK) ||
 		 (is_folder && !lookup_may(w->lookup, f, X_OK)))
-		say_closed(w, f, "written", ret);
+		why_say_closed(w, f, "written", ret);
 	else if (f->host && !is_special && f->step->kind == STEP_BIND &&
 		 access(f->host, W_OK) < 0 && errno == EROFS)
 		answer_set(ret, false, "mounts",
@@ -325,93 +325,4 @@ void why_write(const struct why *w, const char *path, struct answer *ret)
 	else if (!is_no_file(w, &f, ret))
 		judge_write(w, &f, S_ISDIR(f.st.st_mode) ? "written to" : "written", ret);
 	found_done(&f);
-}
-
-/* --- to connect ------------------------------------------------------------------- */
-
-static void connect_abstract(const struct why *w, const char *where, struct answer *ret)
-{
-	answer_set(ret, false,
-		   w->policy->network == NETWORK_NONE ? "network" :
-		   w->plan->hides_abstract	      ? "landlock" :
-							"seccomp",
-		   text_format("%s is one of this host, and abstract sockets stay inside",
-			       where));
-	ret->line = text_copy(w->policy->network == NETWORK_NONE ? "--network none" :
-								   "--network host");
-	ret->change = text_copy("a socket in a folder: -v DIR:DIR");
-}
-
-static void connect_unix(const struct why *w, const char *path, struct answer *ret)
-{
-	struct found f;
-
-	if (w->plan->refuses_unix) {
-		answer_set(
-			ret, false, "seccomp",
-			text_copy(
-				"sockets of the kind AF_UNIX are refused: with this host's network its abstract ones could be reached, which this kernel cannot prevent otherwise"));
-		ret->line = text_copy("--network host");
-		ret->change = text_copy("--network none, or kernel 6.12");
-		return;
-	}
-	if (*path == '@') {
-		connect_abstract(w, path, ret);
-		return;
-	}
-	if (!why_find(w, path, &f, ret)) {
-		found_done(&f);
-		return;
-	}
-	if (!S_ISSOCK(f.st.st_mode))
-		answer_set(ret, false, "files", text_format("%s is no socket", f.path));
-	else if (!lookup_may(w->lookup, &f, W_OK))
-		say_closed(w, &f, "connected to", ret);
-	else
-		answer_set(ret, true, "mounts",
-			   text_format("%s can be connected to", f.path));
-	if (!ret->line)
-		ret->line = why_line(w, &f);
-	found_done(&f);
-}
-
-static bool is_loopback(const char *host, size_t len)
-{
-	static const char *const names[] = { "localhost", "[::1]", "::1" };
-
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (strlen(names[i]) == len && !strncmp(host, names[i], len))
-			return true;
-	return !strncmp(host, "127.", 4);
-}
-
-static bool is_port(const char *text)
-{
-	char *end;
-	unsigned long port = strtoul(text, &end, 10);
-
-	return *text >= '0' && *text <= '9' && !*end && port >= 1 && port <= 65535;
-}
-
-int why_connect(const struct why *w, const char *where, struct answer *ret)
-{
-	const char *colon = strrchr(where, ':');
-
-	if (!strncmp(where, "unix:", 5) && where[5]) {
-		connect_unix(w, where + 5, ret);
-		return 0;
-	}
-	if (!colon || colon == where || !is_port(colon + 1))
-		return -1;
-	bool is_own = is_loopback(where, (size_t)(colon - where));
-	bool is_host = w->policy->network == NETWORK_HOST;
-	const char *what =
-		is_host ? "is reached as from this host" :
-		is_own	? "is the sandbox's own, where only what runs inside answers" :
-			  "cannot be reached: there is no network but loopback";
-	answer_set(ret, is_host || is_own, "network", text_format("%s %s", where, what));
-	ret->line = text_copy(is_host ? "--network host" : "--network none");
-	if (!ret->is_yes)
-		ret->change = text_copy("--network host");
-	return 0;
 }

@@ -1,4 +1,4 @@
-/* Functions that why.c, why_exec.c and why_refused.c share. */
+/* Functions that the files of why.h share. */
 #pragma once
 #include <stdbool.h>
 
@@ -20,8 +20,9 @@ char *why_line(const struct why *w, const struct found *f);
  * directory. */
 char *why_whole(const struct why *w, const char *path);
 
-/* Set the answer for a path that is masked, for one on a read-only mount, and for one
- * that the sandbox does not show (why_say_not_shown()). */
+/* Set the answer for a path that is masked, for one on a read-only mount, for one that the
+ * sandbox does not show (why_say_not_shown()), and for one whose mode forbids that it is
+ * `what`, such as "read" (why_say_closed()). */
 void why_say_mask(const struct why *w, const struct found *f, struct answer *ret);
 void why_say_read_only(const struct why *w, const struct found *f, struct answer *ret);
 /* Sets the answer for a name that must not be made (--protect-missing) in a
@@ -29,3 +30,5 @@ void why_say_read_only(const struct why *w, const struct found *f, struct answer
 bool why_say_missing(const struct why *w, const struct step *shows, const char *path,
 		     struct answer *ret);
 void why_say_not_shown(const struct why *w, const char *path, struct answer *ret);
+void why_say_closed(const struct why *w, const struct found *f, const char *what,
+		    struct answer *ret);
