@@ -10,6 +10,18 @@
 #include "policy/egress/egress_rules.h"
 #include "policy/policy.h"
 
+/* Returns JSON without newlines and tabs.  They stand only between the tokens of JSON, and
+ * never in a string (RFC 8259). */
+static char *on_one_line(const char *json)
+{
+	char *line = text_copy(json);
+
+	for (char *at = line; *at; at++)
+		if (*at == '\n' || *at == '\r' || *at == '\t')
+			*at = ' ';
+	return line;
+}
+
 char *egress_policy_text(enum egress_verdict verdict, const char *word)
 {
 	const char *why = verdict == EGRESS_DENY ? strchr(word, '=') : NULL;
@@ -17,7 +29,7 @@ char *egress_policy_text(enum egress_verdict verdict, const char *word)
 	struct buffer b;
 
 	if (*word == '{')
-		return text_copy(word);
+		return on_one_line(word);
 	AUTO_FREE char *target = text_format("%.*s", (int)len, word);
 	json_write_begin(&b);
 	json_write_open(&b, NULL, "{");
@@ -26,6 +38,26 @@ char *egress_policy_text(enum egress_verdict verdict, const char *word)
 		json_write_text(&b, "why", why + 1);
 	json_write_close(&b, "}");
 	return json_write_end(&b);
+}
+
+char *egress_policy_line(const char *json)
+{
+	static const enum egress_verdict verdicts[] = { EGRESS_ALLOW, EGRESS_DENY,
+							EGRESS_ASK };
+
+	for (size_t i = 0; i < ARRAY_LEN(verdicts); i++) {
+		const char *verdict = egress_verdict_word(verdicts[i]);
+		AUTO_FREE char *before = text_format("{\"%s\":\"", verdict);
+		const size_t len = strlen(json), start = strlen(before);
+		if (strncmp(json, before, start) != 0 || len < start + 3)
+			continue;
+		AUTO_FREE char *target =
+			text_format("%.*s", (int)(len - start - 2), json + start);
+		AUTO_FREE char *whole = egress_policy_text(verdicts[i], target);
+		if (!strcmp(whole, json))
+			return text_format("--%s %s", verdict, target);
+	}
+	return on_one_line(json);
 }
 
 int egress_policy_check_text(const char *json, struct err *e)
@@ -53,6 +85,23 @@ int egress_policy_add(struct policy *p, enum egress_verdict verdict, const char 
 	return 0;
 }
 
+/* A listener for each of 65,535 ports would cost too much memory, and hutch-gate makes no
+ * TPROXY rules, with which one listener would do. */
+static int check_all_ports(const struct egress_rules *r, struct err *e)
+{
+	for (size_t i = 0; r->has_all_ports && i < r->count; i++) {
+		const struct egress_rule *rule = &r->items[i];
+		if (rule->verdict == EGRESS_DENY || !egress_ports_are_all(&rule->ports))
+			continue;
+		(void)err_set(e, ERR_UNSUPPORTED,
+			      "'%s %.200s': hutch opens at most %d ports, not every one",
+			      egress_verdict_word(rule->verdict), rule->text,
+			      EGRESS_PORTS_MAX);
+		return err_remedy(e, "name the ports: HOST:PORT or HOST:LOW-HIGH");
+	}
+	return 0;
+}
+
 int egress_policy_check(const struct policy *p, struct err *e)
 {
 	struct egress_rules r = { 0 };
@@ -67,6 +116,8 @@ int egress_policy_check(const struct policy *p, struct err *e)
 	}
 	for (size_t i = 0; i < p->egress.count && result == 0; i++)
 		result = egress_rules_add_json(&r, p->egress.items[i], NULL, e);
+	if (result == 0)
+		result = check_all_ports(&r, e);
 	egress_rules_done(&r);
 	return result;
 }

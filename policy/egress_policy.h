@@ -10,8 +10,12 @@ struct policy;
 
 /* Returns the value of --allow, --deny or --ask as a rule in JSON, allocated: "pypi.org"
  * becomes {"allow":"pypi.org"}, "a.org=not here" of --deny {"deny":"a.org","why":"not
- * here"}, and an object stays as it is. */
+ * here"}, and an object stays as it is, but on one line. */
 char *egress_policy_text(enum egress_verdict verdict, const char *word);
+
+/* Returns the rule as a user would say it, on one line, allocated: "--allow pypi.org" if
+ * that says all of it, else the JSON. */
+char *egress_policy_line(const char *json);
 
 /* Checks that a text is a rule in JSON. */
 int egress_policy_check_text(const char *json, struct err *e);
@@ -21,5 +25,6 @@ int egress_policy_check_text(const char *json, struct err *e);
 int egress_policy_add(struct policy *p, enum egress_verdict verdict, const char *word,
 		      struct err *e);
 
-/* Checks all rules of a policy together. */
+/* Checks all rules of a policy together.  ERR_USAGE: the network is another one than
+ * NETWORK_ALLOW; ERR_UNSUPPORTED: a rule opens every port. */
 int egress_policy_check(const struct policy *p, struct err *e);

@@ -61,8 +61,9 @@ static int refuse_port(const char *text, size_t len, struct err *e)
 {
 	(void)err_set(e, ERR_USAGE, "'%.*s' is no port from 1 to 65535",
 		      len < 40 ? (int)len : 40, text);
-	return err_remedy(e, "HOST:443 is one port, HOST:8000-8010 a range, HOST:* each "
-			     "port; HOST alone is 80 and 443");
+	return err_remedy(
+		e, "HOST:443 is one port, HOST:8000-8010 a range; HOST alone is 80 "
+		   "and 443");
 }
 
 static int parse_port(const char *text, size_t len, uint16_t *ret, struct err *e)

@@ -37,7 +37,7 @@ static int add_port(struct egress_rules *r, uint16_t port, struct err *e)
 	if (r->port_count == EGRESS_PORTS_MAX) {
 		(void)err_set(e, ERR_LIMIT, "rules name more than %d different ports",
 			      EGRESS_PORTS_MAX);
-		return err_remedy(e, "HOST:* is each port");
+		return err_remedy(e, "name fewer ports");
 	}
 	memmove(&r->ports[at + 1], &r->ports[at],
 		(r->port_count++ - at) * sizeof(r->ports[0]));
