@@ -175,7 +175,7 @@ FILES_sandbox/learn := learn learn_later learn_out learn_paths learn_tell learn_
 USES_sandbox/learn := base policy sandbox/kernel sandbox/plan sandbox/monitor sandbox/launch
 
 FILES_sandbox/explain := checks probes probes_cgroup probes_user why why_connect why_exec why_refused
-USES_sandbox/explain := base policy store sandbox/kernel sandbox/cgroup sandbox/plan \
+USES_sandbox/explain := base policy/egress policy store sandbox/kernel sandbox/cgroup sandbox/plan \
     sandbox/root
 
 FILES_cli/common := client foreach_sandbox flags fd_flag foreign_flags option_table options \

@@ -13,6 +13,7 @@
 #include "cli/common/options.h"
 #include "cli/common/report.h"
 #include "cli/verbs.h"
+#include "policy/egress_policy.h"
 #include "policy/policy.h"
 #include "policy/policy_file.h"
 #include "policy/rules.h"
@@ -37,6 +38,10 @@ static bool is_said_so(const struct setting *s, const char *line)
 	AUTO_FREE char *flag = text_format("--%s %s", s->kind->flag, s->value);
 	AUTO_FREE char *bare = text_format("--%s", s->kind->flag);
 
+	if (!strcmp(s->kind->flag, "allow")) {
+		AUTO_FREE char *rule = egress_policy_line(s->value);
+		return !strcmp(line, rule);
+	}
 	if (!strcmp(s->kind->flag, "volume")) /* a volume's line is written with -v,
 					       * not with --volume */
 		return !strncmp(line, "-v ", 3) && !strcmp(line + 3, s->value);

@@ -8,7 +8,6 @@
 
 #include "base/answer.h"
 #include "base/kernel.h"
-#include "base/list.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "policy/policy.h"

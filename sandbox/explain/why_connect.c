@@ -1,26 +1,36 @@
 #include "sandbox/explain/why.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/answer.h"
+#include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "policy/egress/egress_rules.h"
+#include "policy/egress_policy.h"
 #include "policy/policy.h"
 #include "sandbox/explain/why_parts.h"
 #include "sandbox/plan/lookup.h"
 #include "sandbox/plan/plan.h"
 
+static char *network_line(const struct why *w)
+{
+	return text_format("--network %s", policy_network_word(w->policy));
+}
+
 static void connect_abstract(const struct why *w, const char *where, struct answer *ret)
 {
 	answer_set(ret, false,
-		   w->policy->network == NETWORK_NONE ? "network" :
-		   w->plan->hides_abstract	      ? "landlock" :
-							"seccomp",
+		   w->policy->network != NETWORK_HOST ? "network"
+		   : w->plan->hides_abstract	      ? "landlock"
+						      : "seccomp",
 		   text_format("%s is one of this host, and abstract sockets stay inside",
 			       where));
-	ret->line = text_copy(w->policy->network == NETWORK_NONE ? "--network none" :
-								   "--network host");
+	ret->line = network_line(w);
 	ret->change = text_copy("a socket in a folder: -v DIR:DIR");
 }
 
@@ -57,43 +67,188 @@ static void connect_unix(const struct why *w, const char *path, struct answer *r
 	found_done(&f);
 }
 
-static bool is_loopback(const char *host, size_t len)
-{
-	static const char *const names[] = { "localhost", "[::1]", "::1" };
+/* --- to connect by TCP ------------------------------------------------------------ */
 
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (strlen(names[i]) == len && !strncmp(host, names[i], len))
-			return true;
-	return !strncmp(host, "127.", 4);
-}
+/* A destination: a name, or an address. */
+struct destination {
+	const char *text; /* "HOST:PORT", as it was asked for */
+	bool is_address;
+	struct host_name name;
+	struct address address;
+	enum host_name_fault fault; /* of the name, if it is neither */
+	uint16_t port;
+};
 
-static bool is_port(const char *text)
+static bool read_port(const char *text, uint16_t *ret)
 {
 	char *end;
 	unsigned long port = strtoul(text, &end, 10);
 
-	return *text >= '0' && *text <= '9' && !*end && port >= 1 && port <= 65535;
+	if (*text < '0' || *text > '9' || *end || port < 1 || port > UINT16_MAX)
+		return false;
+	*ret = (uint16_t)port;
+	return true;
+}
+
+/* Reads "HOST:PORT".  Returns false if it has another form. */
+static bool read_destination(const char *where, struct destination *ret)
+{
+	const char *colon = strrchr(where, ':'), *host = where;
+
+	*ret = (struct destination){ .text = where };
+	if (!colon || colon == where || !read_port(colon + 1, &ret->port))
+		return false;
+	size_t len = (size_t)(colon - where);
+	if (len > 2 && host[0] == '[' && host[len - 1] == ']') {
+		host++;
+		len -= 2;
+	}
+	ret->is_address = address_parse(host, len, &ret->address);
+	if (!ret->is_address)
+		ret->fault = host_name_read(&ret->name, host, len);
+	return true;
+}
+
+static bool is_loopback(const struct destination *d)
+{
+	static const struct address six = { 6, { [15] = 1 } };
+
+	if (!d->is_address)
+		return !d->fault && !strcmp(d->name.text, "localhost");
+	return (d->address.family == 4 && d->address.bytes[0] == 127) ||
+	       address_is_equal(&d->address, &six);
+}
+
+/* Returns the option that would allow the connection, allocated; NULL: none would. */
+static char *proposal(const struct destination *d)
+{
+	struct egress_rule rule;
+	struct err e;
+
+	if (!d->is_address && d->fault)
+		return NULL;
+	AUTO_FREE char *target =
+		d->is_address ? egress_rule_propose_address(&d->address, d->port)
+			      : egress_rule_propose_name(&d->name, d->port);
+	if (egress_rule_parse(&rule, EGRESS_ALLOW, target, &e) < 0)
+		return NULL;
+	egress_rule_done(&rule);
+	return text_format(EGRESS_FLAG "%s", target);
+}
+
+/* Adds the policy's rules.  policy_check() has read them before: none fails. */
+static void read_rules(const struct policy *p, struct egress_rules *ret)
+{
+	struct err e;
+
+	for (size_t i = 0; i < p->egress.count; i++) {
+		AUTO_FREE char *line = egress_policy_line(p->egress.items[i]);
+		(void)egress_rules_add_json(ret, p->egress.items[i], line, &e);
+	}
+}
+
+/* Says which rule decides. */
+static void say_rule(const struct destination *d, const struct egress_rule *rule,
+		     struct answer *ret)
+{
+	const bool is_yes = rule->verdict == EGRESS_ALLOW;
+
+	answer_set(
+		ret, is_yes, "network",
+		text_format("%s %s%s%s", d->text,
+			    is_yes ? "is allowed by a rule"
+			    : rule->verdict == EGRESS_ASK
+				    ? "is refused: a rule asks, and no program can answer"
+				    : "is refused by a rule",
+			    rule->why ? ": " : "", rule->why ? rule->why : ""));
+	ret->line = text_copy(rule->from);
+	if (!is_yes)
+		ret->change = text_copy("a rule that allows it, before that rule");
+}
+
+/* Says that no rule decides. */
+static void say_no_rule(const struct why *w, const struct destination *d,
+			const struct egress_rule *nearest, struct answer *ret)
+{
+	const char *fault = !d->is_address && d->fault ? host_name_fault_text(d->fault)
+						       : NULL;
+
+	if (fault)
+		answer_set(ret, false, "network",
+			   text_format("%s has no name that a rule allows: %s", d->text,
+				       fault));
+	else
+		answer_set(ret, false, "network",
+			   text_format(nearest ? "%s: rules are about other ports of it"
+					       : "%s is refused: no rule allows it",
+				       d->text));
+	ret->line = nearest ? text_copy(nearest->from) : network_line(w);
+	ret->change = proposal(d);
+}
+
+static void judge_by_rules(const struct why *w, const struct destination *d,
+			   struct answer *ret)
+{
+	struct egress_rules rules = { 0 };
+	struct egress_decision by = { EGRESS_DENY, EGRESS_BY_NO_RULE, EGRESS_NO_RULE };
+
+	read_rules(w->policy, &rules);
+	if (d->is_address)
+		egress_rules_address(&rules, &d->address, d->port, &by);
+	else if (!d->fault)
+		egress_rules_name(&rules, &d->name, d->port, &by);
+	const struct egress_rule *rule =
+		by.rule == EGRESS_NO_RULE ? NULL : &rules.items[by.rule];
+	if (rule && by.reason == EGRESS_BY_RULE)
+		say_rule(d, rule, ret);
+	else
+		say_no_rule(w, d, rule, ret);
+	egress_rules_done(&rules);
+}
+
+static void say_none(const struct why *w, const struct destination *d, struct answer *ret)
+{
+	answer_set(ret, false, "network",
+		   text_format("%s cannot be reached: there is no network but loopback",
+			       d->text));
+	ret->line = network_line(w);
+	ret->change = proposal(d);
+	if (!ret->change)
+		ret->change = text_copy("--network host");
+}
+
+static void connect_tcp(const struct why *w, const struct destination *d,
+			struct answer *ret)
+{
+	const bool is_host = w->policy->network == NETWORK_HOST;
+	const char *yes =
+		is_host ? "is reached as from this host"
+		: is_loopback(d)
+			? "is the sandbox's own, where only what runs inside answers"
+		: w->policy->network == NETWORK_ALLOW && d->port == 53
+			? "is hutch-gate, which answers questions for names (DNS)"
+			: NULL;
+
+	if (yes) {
+		answer_set(ret, true, "network", text_format("%s %s", d->text, yes));
+		ret->line = network_line(w);
+	} else if (w->policy->network == NETWORK_ALLOW) {
+		judge_by_rules(w, d, ret);
+	} else {
+		say_none(w, d, ret);
+	}
 }
 
 int why_connect(const struct why *w, const char *where, struct answer *ret)
 {
-	const char *colon = strrchr(where, ':');
+	struct destination d;
 
 	if (!strncmp(where, "unix:", 5) && where[5]) {
 		connect_unix(w, where + 5, ret);
 		return 0;
 	}
-	if (!colon || colon == where || !is_port(colon + 1))
+	if (!read_destination(where, &d))
 		return -1;
-	bool is_own = is_loopback(where, (size_t)(colon - where));
-	bool is_host = w->policy->network == NETWORK_HOST;
-	const char *what =
-		is_host ? "is reached as from this host" :
-		is_own	? "is the sandbox's own, where only what runs inside answers" :
-			  "cannot be reached: there is no network but loopback";
-	answer_set(ret, is_host || is_own, "network", text_format("%s %s", where, what));
-	ret->line = text_copy(is_host ? "--network host" : "--network none");
-	if (!ret->is_yes)
-		ret->change = text_copy("--network host");
+	connect_tcp(w, &d, ret);
 	return 0;
 }

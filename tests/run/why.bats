@@ -197,6 +197,52 @@ ask_all() {
 	agree --workspace "$T/w" --network host <some
 }
 
+# asks ANSWER TEXT LINE CHANGE WHERE FLAG...: checks what hutch why says to a connection; "-" for
+# CHANGE: nothing would change it.
+asks() {
+	local change=
+	[[ $4 == - ]] || change=$'\n  change  '$4
+	hutch why "${@:6}" connect "$5"
+	[[ $output == "$1: $2"$'\n  layer   network\n  line    '"$3$change" ]]
+	[[ $status == $([[ $1 == yes ]] && echo 0 || echo 1) ]]
+}
+
+@test "connections that rules judge" {
+	local none='there is no network but loopback' no='is refused: no rule allows it' port='rules are about other ports of it'
+	asks no "a.org:443 cannot be reached: $none" '--network none' '--allow a.org' a.org:443
+	asks no "a.org:22 cannot be reached: $none" '--network none' '--allow a.org:22' a.org:22
+	asks no "[fd00::7]:22 cannot be reached: $none" '--network none' '--allow [fd00::7]:22' '[fd00::7]:22'
+	asks no "[fe80::1]:80 cannot be reached: $none" '--network none' '--network host' '[fe80::1]:80'
+	asks yes 'PyPI.org.:443 is allowed by a rule' '--allow @pypi' - PyPI.org.:443 --allow @pypi
+	asks yes 'pypi.org:443 is allowed by a rule' '--allow @pypi' - pypi.org:443 --allow a.org --allow @pypi
+	asks no "pypi.org:22: $port" '--allow @pypi' '--allow pypi.org:22' pypi.org:22 --allow @pypi
+	asks no "b.org:443 $no" '--network allow' '--allow b.org' b.org:443 --allow a.org
+	asks no "b.org:443 $no" '--network allow' '--allow b.org' b.org:443 --network allow
+	asks yes '10.1.2.3:5432 is allowed by a rule' '--allow 10.0.0.0/8:5432' - 10.1.2.3:5432 --allow 10.0.0.0/8:5432
+	asks no "192.0.2.1:80 $no" '--network allow' '--allow 192.0.2.1' 192.0.2.1:80 --allow '*'
+	asks no "[fe80::1]:80 $no" '--network allow' - '[fe80::1]:80' --allow '*'
+	asks no 'a..org:80 has no name that a rule allows: there is nothing between two dots' '--network allow' - a..org:80 --allow '*'
+	asks yes "127.0.0.1:80 is the sandbox's own, where only what runs inside answers" '--network allow' - 127.0.0.1:80 --allow a.org
+	asks yes '192.0.2.1:53 is hutch-gate, which answers questions for names (DNS)' '--network allow' - 192.0.2.1:53 --allow a.org
+	hutch why --allow a.org connect "unix:@$mark"
+	[[ $status == 1 && $output == *"layer   network"*"line    --network allow"* ]]
+}
+
+@test "connections that the rules of a policy judge" {
+	local before='a rule that allows it, before that rule'
+	cat >net.json <<-'JSON'
+		{"version": 1, "network": "allow", "egress": {"rules": [
+			{"deny": "a.org",
+			"why": "it is slow"}, {"allow":"*.org"}, {"ask": "b.com"}]}}
+	JSON
+	asks no 'a.org:22 is refused by a rule: it is slow' './net.json: egress.rules ({"deny": "a.org", "why": "it is slow"})' "$before" \
+		a.org:22 --policy ./net.json
+	asks yes 'b.org:80 is allowed by a rule' './net.json: egress.rules (--allow *.org)' - b.org:80 --policy ./net.json
+	asks no 'b.com:80 is refused: a rule asks, and no program can answer' './net.json: egress.rules ({"ask": "b.com"})' "$before" \
+		b.com:80 --policy ./net.json --allow b.com
+	asks yes 'c.com:80 is allowed by a rule' '--allow c.com' - c.com:80 --policy ./net.json --allow c.com
+}
+
 @test "system calls: what the filter answers" {
 	needs_static
 	printf 'syscall %s\n' "mount 0 0 0 0 0" "umount2 0 0" "pivot_root 0 0" "chroot 0" "fsopen 0 0" "open_tree -1 0 0" "move_mount -1 0 -1 0 0" \

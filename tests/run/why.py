@@ -22,7 +22,7 @@ def check_answer(text):
     assert json.loads(text) == {
         "version": 1, "answer": "no", "layer": "network",
         "text": "192.0.2.1:80 cannot be reached: there is no network but loopback",
-        "line": "./mine.json: network (--network none)", "change": "--network host"}
+        "line": "./mine.json: network (--network none)", "change": "--allow 192.0.2.1"}
 
 
 if __name__ == "__main__":
