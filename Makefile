@@ -172,7 +172,7 @@ USES_sandbox/landlock := base policy protocol sandbox/kernel sandbox/plan sandbo
     sandbox/launch
 
 FILES_sandbox/learn := learn learn_later learn_out learn_paths learn_tell learn_write
-USES_sandbox/learn := base policy sandbox/kernel sandbox/plan sandbox/monitor sandbox/launch
+USES_sandbox/learn := base policy/egress policy sandbox/kernel sandbox/plan sandbox/monitor sandbox/launch
 
 FILES_sandbox/explain := checks probes probes_cgroup probes_user why why_connect why_exec why_refused
 USES_sandbox/explain := base policy/egress policy store sandbox/kernel sandbox/cgroup sandbox/plan \

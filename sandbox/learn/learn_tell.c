@@ -4,6 +4,8 @@
 #include "base/note.h"
 #include "base/own.h"
 #include "base/term_escape.h"
+#include "policy/egress/egress_rule.h"
+#include "policy/egress_policy.h"
 #include "sandbox/launch/result.h"
 #include "sandbox/learn/learn.h"
 #include "sandbox/learn/learn_paths.h"
@@ -104,15 +106,32 @@ static bool is_loopback(const char *address)
 	return !strncmp(address, "127.", 4) || !strncmp(address, "[::1]", 5);
 }
 
+/* Returns whether the address is one of those that hutch-gate gives for names, or its
+ * own: the rules have judged the name. */
+static bool is_of_gate(const struct learn *l, const char *at)
+{
+	return l->asked->network == NETWORK_ALLOW &&
+	       (!strncmp(at, "198.18.", 7) || !strncmp(at, "198.19.", 7) ||
+		!strcmp(at, EGRESS_RESOLVER ":53"));
+}
+
+static void tell_address(const char *at)
+{
+	AUTO_FREE char *what = text_format("note: it tried to connect to %s", at);
+	AUTO_FREE char *about =
+		!strncmp(at, "unix:", 5)
+			? text_copy(": it is not in the policy; -v shows a socket")
+			: text_format(": it is not in the policy; %s%s would let it",
+				      EGRESS_FLAG, at);
+
+	line(what, about);
+}
+
 static void tell_addresses(const struct learn *l)
 {
-	static const char inet[] =
-		": it is not in the policy; `\"network\": \"host\"` there would "
-		"let it, and any other";
-	static const char local[] = ": it is not in the policy; -v shows a socket";
 	static const char names[] =
-		"note: it asked for addresses of names (DNS), which takes a "
-		"network";
+		"note: it asked for addresses of names (DNS): " EGRESS_FLAG
+		"HOST would let it connect to one";
 	const struct trace_set *t = &l->trace.seen;
 	bool asked = false;
 
@@ -120,16 +139,15 @@ static void tell_addresses(const struct learn *l)
 
 	for (size_t i = 0; i < t->address_count; i++) {
 		const char *at = t->addresses[i];
-		AUTO_FREE char *what = text_format("note: it tried to connect to %s", at);
 		const size_t len = strlen(at);
-		if (!is_loopback(at) && ++count <= SHOWN)
-			line(what, strncmp(at, "unix:", 5) ? inet : local);
+		if (!is_loopback(at) && !is_of_gate(l, at) && ++count <= SHOWN)
+			tell_address(at);
 		asked = asked ||
 			(is_loopback(at) && len > 3 && !strcmp(at + len - 3, ":53"));
 	}
 	tell_more(count, "addresses were tried");
 	if (asked)
-		line(names, "");
+		note_print("%s", names);
 	if (t->lost_addresses)
 		note_print("note: there were more addresses than the %d that are kept",
 			   TRACE_SET_ADDRESSES);

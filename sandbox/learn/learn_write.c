@@ -224,6 +224,20 @@ static void write_publishes(struct writer *w, const struct policy *p)
 	list_done(&words);
 }
 
+/* Writes the rules about connections, each of which is JSON already. */
+static void write_egress(struct writer *w, const struct policy *p)
+{
+	if (!p->egress.count)
+		return;
+	open_object(w, "egress");
+	key(w, "rules");
+	for (size_t i = 0; i < p->egress.count; i++)
+		(void)fprintf(w->to, "%s\n%*s%s", i ? "," : "[", 2 * w->depth + 2, "",
+			      p->egress.items[i]);
+	(void)fprintf(w->to, "\n%*s]", 2 * w->depth, "");
+	close_object(w);
+}
+
 char *learn_write(const struct policy *p, const char *about)
 {
 	struct writer w = { .depth = 1 };
@@ -247,6 +261,7 @@ char *learn_write(const struct policy *p, const char *about)
 	text(&w, "user", p->user);
 	text(&w, "hostname", p->hostname);
 	text(&w, "network", policy_network_word(p));
+	write_egress(&w, p);
 	write_publishes(&w, p);
 	write_caps(&w, p);
 	write_limits(&w, p);

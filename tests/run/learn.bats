@@ -98,10 +98,20 @@ hutch_has_changes() {
 
 @test "addresses and refused calls are told, and are not in the policy" {
 	learns bash -c "$script" - "$HOME" "$tools"
-	tells 'tried to connect to 192\.0\.2\.1:443'
+	tells 'tried to connect to 192\.0\.2\.1:443: it is not in the policy; --allow 192\.0\.2\.1:443 would let it'
 	tells 'mount was refused'
 	grep -q '"network": "none"' out/p.json
 	never grep -q seccomp out/p.json
+}
+
+@test "the rules about connections are in the policy, and what they refused is told by its name alone" {
+	learns --allow pypi.org --allow 10.1.2.3:22 bash -c 'echo >/dev/tcp/a.org/443; echo >/dev/tcp/192.0.2.1/443'
+	never tells 'connect to 19[0-9]\.1[89]|10\.0\.2\.2'
+	tells 'tried to connect to 192\.0\.2\.1:443'
+	grep -q '"network": "allow"' out/p.json
+	[ "$(jq -c .egress.rules out/p.json)" = '[{"allow":"pypi.org"},{"allow":"10.1.2.3:22"}]' ]
+	hutch policy check "$T/out/p.json"
+	[ "$status" -eq 0 ]
 }
 
 @test "a secret is listed by itself and told; its folder, and home, are never shown whole" {
