@@ -115,10 +115,9 @@ static void note_ulimits(struct audit_json *n, const struct policy *p)
 	list_done(&l);
 }
 
-/* Writes the policy's rules as they stand in its file, with each newline replaced by a
- * blank, since an entry is one line.  Newlines stand only between JSON tokens: a JSON
+/* Writes rules as they stand in the policy's file, with each newline replaced by a blank, since an entry is one line.  Newlines stand only between JSON tokens: a JSON
  * string holds none (RFC 8259). */
-static void note_rules(struct audit_json *n, const struct list *rules)
+static void note_rules(struct audit_json *n, const char *key, const struct list *rules)
 {
 	AUTO_FREE char *all = rules->count ? list_join(rules, 0, ",") : NULL;
 
@@ -128,7 +127,7 @@ static void note_rules(struct audit_json *n, const struct list *rules)
 		if (*at == '\n' || *at == '\r' || *at == '\t')
 			*at = ' ';
 	AUTO_FREE char *array = text_format("[%s]", all);
-	audit_json_json(n, "rules", array);
+	audit_json_json(n, key, array);
 }
 
 static void note_image(struct audit_json *n, const struct policy *p)
@@ -184,6 +183,7 @@ char *audit_policy(const struct policy *p, const struct redact *secrets)
 		audit_json_yes(&n, "protect_missing", true);
 	note_variables(&n, p);
 	note_person(&n, p);
+	note_rules(&n, "egress", &p->egress);
 	note_publishes(&n, p);
 	note_caps(&n, "capabilities_add", p->cap_add, false);
 	note_caps(&n, "capabilities_drop", p->cap_drop, p->drops_all_caps);
@@ -194,7 +194,7 @@ char *audit_policy(const struct policy *p, const struct redact *secrets)
 	note_limits(&n, p);
 	note_ulimits(&n, p);
 	note_path(&n, "cgroup_parent", p->cgroup_parent);
-	note_rules(&n, &p->rules);
+	note_rules(&n, "rules", &p->rules);
 	if (p->lints)
 		audit_json_yes(&n, "lint", true);
 	if (p->inherits_stdio)

@@ -73,6 +73,15 @@ recorded() {
 	[ "$(entry launch policy_sha256)" = "\"$(tail -n +1 "$log" | head -1 | sed 's/.*"policy"://; s/}$//' | tr -d '\n' | sha256sum | cut -d' ' -f1)\"" ]
 }
 
+@test "the rules about connections are on record" {
+	echo '{"version":1,"egress":{"rules":[{"deny":"b.org",
+		"why":"no"}]}}' >p.json
+	box --audit on --policy ./p.json --allow @pypi -- true
+	whole '2 entries '
+	[ "$(entry launch network)" = '"allow"' ]
+	[[ $(entry launch policy) == *'"egress": [{"deny": "b.org", "why": "no"}, {"allow": "@pypi"}]'* ]]
+}
+
 @test "without --audit, and with off, nothing is on record" {
 	box -- true
 	box --audit off -- true

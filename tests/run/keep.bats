@@ -87,6 +87,16 @@ says() {
 	has_not box
 }
 
+@test "the rules about connections are kept" {
+	kept --allow pypi.org
+	ended_box stop -t 0
+	again
+	in_box 'cat /etc/resolv.conf; bash -c "echo >/dev/tcp/a.org/80" 2>&1 || true'
+	[[ $output == 'nameserver 10.0.2.2'*'Permission denied'* ]]
+	ended_box stop -t 0
+	[ "$(jq -c .egress data/hutch/kept/*/policy.json)" = '{"rules":[{"allow":"pypi.org"}]}' ]
+}
+
 @test "a reboot takes the state folder, and no more" {
 	kept
 	in_box 'echo x >/data/new'
