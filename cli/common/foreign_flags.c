@@ -7,7 +7,8 @@
 #include "base/own.h"
 
 #define OWN_NAMESPACES "leave it out: a sandbox always has namespaces of its own"
-#define NO_NETWORK    "there is no network but by --network host, which has this host's"
+#define NO_NETWORK \
+	"--allow HOST reaches a host by its name, --network host has this host's"
 #define SHOW_WRITABLE "-v SRC:DST shows it writable, -v SRC:DST:cow keeps changes apart"
 #define OWN_DEV	      "leave it out: a sandbox has a /dev of its own"
 #define NAMED_FILES   "leave it out: a sandbox sees only those files that -v names"
@@ -36,7 +37,8 @@ static const struct row {
 	{ NULL, "unsetenv", NULL, NAMED_WORDS },
 	{ NULL, "clearenv", NULL, NAMED_WORDS },
 	{ NULL, "unshare-*", NULL, OWN_NAMESPACES },
-	{ NULL, "share-net", NULL, "--network host shares this host's network" },
+	{ NULL, "share-net", NULL,
+	  "--allow HOST reaches a host, --network host shares this host's network" },
 	{ NULL, "die-with-parent", NULL,
 	  "leave it out: hutch run ends its sandbox, even if hutch is killed" },
 	{ NULL, "new-session", NULL,
@@ -44,13 +46,11 @@ static const struct row {
 	{ NULL, "as-pid-1", NULL, "leave it out: a sandbox has an init of its own" },
 	{ NULL, "symlink", NULL, "a command inside can make links: sh -c 'ln -s ...'" },
 	{ NULL, "dir", NULL, "--tmpfs DST makes an empty folder" },
-	{ NULL, "overlay*", NULL,
-	  "-v SRC:DST:cow keeps changes apart from the folder" },
+	{ NULL, "overlay*", NULL, "-v SRC:DST:cow keeps changes apart from the folder" },
 	{ NULL, "uid", NULL, "-u UID is the user inside" },
 	{ NULL, "gid", NULL, "-u UID:GID is user and group inside" },
 
 	/* docker and podman */
-	{ NULL, "allow", "--allow is not in this version", NULL },
 	{ NULL, "gpus", "hutch gives a sandbox no GPU", NULL },
 	{ NULL, "device", NO_DEVICES, NULL },
 	{ NULL, "privileged",
@@ -60,8 +60,9 @@ static const struct row {
 	  "-v SRC:DST[:ro|rw|cow] shows a folder" },
 	{ NULL, "volumes-from", NULL, "-v SRC:DST shows a folder of this host" },
 	{ NULL, "net", NULL,
-	  "--network none, which is the default, or --network host" },
-	{ NULL, "no-network", NULL, "leave it out: only --network host gives one" },
+	  "--network none, which is the default, --allow HOST, or --network host" },
+	{ NULL, "no-network", NULL,
+	  "leave it out: only --allow HOST and --network host give one" },
 	{ NULL, "dns*", NULL, NO_NETWORK },
 	{ NULL, "add-host", NULL, NO_NETWORK },
 	{ NULL, "link", NULL, NO_NETWORK },
@@ -81,8 +82,7 @@ static const struct row {
 	{ NULL, "cgroupns", NULL, OWN_NAMESPACES },
 	{ NULL, "security-opt", NULL,
 	  "--seccomp FILE takes a profile; no program inside can gain rights anyway" },
-	{ NULL, "shm-size", NULL,
-	  "--disk SIZE bounds /dev/shm and all private folders" },
+	{ NULL, "shm-size", NULL, "--disk SIZE bounds /dev/shm and all private folders" },
 	{ NULL, "memory-swap", NULL, "leave it out: --memory SIZE is without swap" },
 	{ NULL, "cpu-*", NULL, CPUS },
 	{ NULL, "cpuset-*", NULL, CPUS },
@@ -114,8 +114,7 @@ static const struct row {
 	  "hutch create --keep NAME; or --workspace DIR:cow keeps changes apart" },
 	{ "create", "rm", NULL,
 	  "leave it out: without --keep its files go when it ends" },
-	{ "create", "detach", NULL,
-	  "leave it out: a sandbox of hutch create lives on" },
+	{ "create", "detach", NULL, "leave it out: a sandbox of hutch create lives on" },
 	{ "create", "interactive", NULL, "hutch create NAME, then hutch shell NAME" },
 	{ "create", "tty", NULL, "hutch create NAME, then hutch shell NAME" },
 	{ "exec", "memory", NULL,
@@ -128,8 +127,7 @@ static const struct row {
 	  "hutch create --workspace shows it; hutch cp copies into one that runs" },
 	{ "exec", "publish", NULL, "hutch port add NAME HOST:GUEST" },
 	{ "exec", "rm", NULL, "hutch run CMD runs it in a sandbox that ends with it" },
-	{ "exec", "image", NULL,
-	  "hutch create --image REF NAME makes one of an image" },
+	{ "exec", "image", NULL, "hutch create --image REF NAME makes one of an image" },
 
 	/* docker's flags of small verbs */
 	{ "kill", "signal", NULL,
@@ -149,10 +147,8 @@ static const struct row {
 	{ "events", "since", NULL, "hutch events NAME | tail prints the latest" },
 	{ "inspect", "format", NULL,
 	  "it prints JSON: hutch inspect NAME | jq '.[0].state'" },
-	{ "inspect", "f", NULL,
-	  "it prints JSON: hutch inspect NAME | jq '.[0].state'" },
-	{ "cp", "recursive", NULL,
-	  "leave it out: folders are copied with all in them" },
+	{ "inspect", "f", NULL, "it prints JSON: hutch inspect NAME | jq '.[0].state'" },
+	{ "cp", "recursive", NULL, "leave it out: folders are copied with all in them" },
 	{ "cp", "r", NULL, "leave it out: folders are copied with all in them" },
 	{ "cp", "a", NULL, "leave it out: modes and times are copied" },
 	{ "cp", "archive", NULL, "leave it out: modes and times are copied" },

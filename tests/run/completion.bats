@@ -88,7 +88,7 @@ offers_the_flags_of() {
 
 @test "values that are words are completed, behind a blank and behind =" {
 	complete_words hutch run --network ''
-	[ "$offered" = "host none" ]
+	[ "$offered" = "allow host none" ]
 	complete_words hutch run --network=h
 	[ "$offered" = "host" ]
 	complete_words hutch run --idmap ''
@@ -288,7 +288,7 @@ other_shells() {
 }
 
 @test "zsh and fish complete values that are words" {
-	other_shells 'hutch run --network ' 'host none' 'hutch run --pull ' 'always missing never' \
+	other_shells 'hutch run --network ' 'allow host none' 'hutch run --pull ' 'always missing never' \
 		'hutch run --idmap ' 'ranges single' 'hutch run -it -u r' root 'hutch run --landlock ' 'auto off on' \
 		'hutch run --stdio ' inherit 'hutch image export x --format ' 'docker oci' \
 		'hutch run --hostname ' '' 'hutch run -w ' '' \

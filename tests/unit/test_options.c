@@ -228,7 +228,7 @@ static const struct {
 	{ { "-w", "rel" }, ERR_USAGE, "-w: " },
 	{ { "-w", "/a/.." }, ERR_USAGE, "contains '..'" },
 	{ { "--stdio", "pipe" }, ERR_USAGE, "--stdio takes inherit" },
-	{ { "--network", "bridge" }, ERR_USAGE, "--network takes none or host" },
+	{ { "--network", "bridge" }, ERR_USAGE, "--network takes none, allow or host" },
 	{ { "--network", "" }, ERR_USAGE, "--network takes" },
 	{ { "--idmap", "auto" }, ERR_USAGE, "--idmap takes" },
 	{ { "--cap-add", "ALL" }, ERR_USAGE, "--cap-add ALL is refused" },
