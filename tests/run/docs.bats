@@ -113,6 +113,12 @@ page_of() {
 	[ "$(sed -n '/^## Exit codes/,/^## /p' "$page" | grep -oE '^\| [0-9]+ \|' | xargs)" = '| 0 | | 125 |' ]
 }
 
+@test "the page of hutch net lists the presets, as they tell about themselves" {
+	diff <(for file in "$top"/policy/egress/presets/*.json; do
+		echo "| \`@$(basename "$file" .json)\` | $(jq -r .about "$file") |"
+	done) <(sed -n '/^## Presets$/,/^## What/p' "$top/docs/hutch-net.md" | grep '^| `@')
+}
+
 @test "the page of hutch pool has the flags of its verbs" {
 	page=$top/docs/hutch-pool.md
 	for verb in create ls take rm; do

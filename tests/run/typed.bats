@@ -15,7 +15,7 @@ typed() {
 	[ "$status" -eq 0 ]
 	[[ $output =~ ^([0-9]+)' typed, '([0-9]+)' tried with --dry-run, '([0-9]+)' not compared, '([0-9]+)' not typed,' ]]
 	((BASH_REMATCH[1] + BASH_REMATCH[2] >= 90))
-	((BASH_REMATCH[2] <= 2))
+	((BASH_REMATCH[2] <= 5))
 	((BASH_REMATCH[3] <= 2))
 	((BASH_REMATCH[4] <= 3))
 }

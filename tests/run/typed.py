@@ -15,6 +15,7 @@ Comments in front of a block say more; with --only, only blocks with this commen
     file NAME               the block is this file of the page's examples after it
     needs registry          the image debian:12 is in the store, since no test asks a registry
     needs cgroups           where limits cannot be had, `hutch run` gets --dry-run
+    needs internet          `hutch run` gets --dry-run, since no test reaches the internet
     not compared: REASON    the commands must succeed, whatever they print
     not typed: REASON
 
@@ -338,7 +339,7 @@ class Page:
     def try_command(self, command, marks):
         text = self.home.values.told(command.text)
         try:
-            if "needs cgroups" in marks and text.startswith("hutch run ") and not self.limits():
+            if text.startswith("hutch run ") and self.lacks(marks):
                 self.expect_dry(text)
                 return
             if any(mark.startswith("not compared: ") for mark in marks):
@@ -349,6 +350,9 @@ class Page:
             self.expect(text, command.shown)
         except Untrue as e:
             raise Untrue(f"{self.path}:{command.line}: {command.text}\n{e}") from None
+
+    def lacks(self, marks):
+        return "needs internet" in marks or "needs cgroups" in marks and not self.limits()
 
     def limits(self):
         if self.can_limit is None:
