@@ -272,9 +272,10 @@ _hutch_cp()
 declare -gA _hutch_image_verbs=(
 	[pull]='-q --quiet --platform --insecure --no-progress'
 	[import]='-n --name'
-	[build]='-f --file -t --tag --build-arg --target --no-cache --pull --network -q --quiet'
+	[build]='-f --file -t --tag --build-arg --target --no-cache --pull --network --allow
+		-q --quiet'
 	[runtime-build]='--base --repo --oh-version --extra-deps --setup --install --no-browser
-		--force --dry-run --network -q --quiet'
+		--force --dry-run --network --allow -q --quiet'
 	[ls]='--digests --json -q --quiet --no-trunc'
 	[inspect]=
 	[exists]=
@@ -300,9 +301,9 @@ _hutch_building() # WORD
 	case $1 in
 	-f | --file) _hutch_paths file ;;
 	-t | --tag | --base) _hutch_references ;;
-	--network) _hutch_words 'none host' ;;
+	--network) _hutch_words 'none allow host' ;;
 	--build-arg) mapfile -t COMPREPLY < <(compgen -e -- "$cur") ;;
-	--target | --repo | --oh-version | --extra-deps | --setup | --install) ;;
+	--allow | --target | --repo | --oh-version | --extra-deps | --setup | --install) ;;
 	*) _hutch_paths directory ;;
 	esac
 }

@@ -14,7 +14,7 @@
 
 static int check(struct build_options *o, struct err *e)
 {
-	if (build_check_network(o->network, e) < 0)
+	if (build_check_network(o->network, &o->allow, &o->network, e) < 0)
 		return -1;
 	for (size_t i = 0; i < o->args.count; i++) {
 		const char *arg = o->args.items[i], *value = getenv(arg);
@@ -49,20 +49,22 @@ static int build(struct build_options *o)
 
 int image_build_main(char **argv)
 {
-	struct build_options o = { .network = "none" };
+	struct build_options o = { 0 };
 	const struct flag flags[] = {
 		{ 'f', "file", "FILE", "the Dockerfile (default CONTEXT/Dockerfile)",
 		  NULL, &o.file },
-		{ 't', "tag", "REF...", "the image's name; may be repeated",
-		  NULL, &o.tags },
+		{ 't', "tag", "REF...", "the image's name; may be repeated", NULL,
+		  &o.tags },
 		{ 0, "build-arg", "NAME[=VALUE]...",
 		  "for an ARG; without a value, the caller's", NULL, &o.args },
 		{ 0, "target", "STAGE", "build no further than this", NULL, &o.target },
 		{ 0, "no-cache", NULL, "do everything anew", &o.ignores_cache, NULL },
 		{ 0, "pull", NULL, "ask registries for newer base images", &o.pulls,
 		  NULL },
-		{ 0, "network", "MODE", "of each RUN: none (default) or host", NULL,
-		  &o.network },
+		{ 0, "network", "MODE", "of each RUN: none (default), allow or host",
+		  NULL, &o.network },
+		{ 0, "allow", "HOST[:PORT]...", "a host that a RUN may connect to", NULL,
+		  &o.allow },
 		{ 'q', "quiet", NULL, "print the digest alone", &o.is_quiet, NULL },
 	};
 	const struct usage usage = {
@@ -80,5 +82,6 @@ int image_build_main(char **argv)
 	int code = read == FLAGS_HELP ? 0 : read == FLAGS_READ ? build(&o) : EXIT_HUTCH;
 	list_done(&o.tags);
 	list_done(&o.args);
+	list_done(&o.allow);
 	return code;
 }

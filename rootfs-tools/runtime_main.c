@@ -55,6 +55,7 @@ static const char *const from_names[] = {
 struct wish {
 	struct runtime_wish runtime;
 	const char *setup, *install, *extra, *network;
+	struct list allow; /* values of --allow */
 	bool is_forced, is_dry, is_quiet;
 };
 
@@ -166,12 +167,13 @@ static int build(const struct wish *w, const char *file, const struct list *tags
 		 struct err *e)
 {
 	const struct build_options options = { .context = w->runtime.project,
-					   .file = "runtime Dockerfile",
-					   .text = file,
-					   .ignored = IGNORED,
-					   .tags = *tags, /* borrowed */
-					   .network = w->network,
-					   .is_quiet = w->is_quiet };
+					       .file = "runtime Dockerfile",
+					       .text = file,
+					       .ignored = IGNORED,
+					       .tags = *tags, /* borrowed */
+					       .network = w->network,
+					       .allow = w->allow, /* borrowed */
+					       .is_quiet = w->is_quiet };
 	struct digest image;
 
 	return build_image(&options, &image, e);
@@ -203,7 +205,7 @@ static int make(const struct wish *w, struct err *e)
 static int checked(struct wish *w)
 {
 	struct err e = { 0 };
-	int rc = build_check_network(w->network, &e);
+	int rc = build_check_network(w->network, &w->allow, &w->network, &e);
 
 	if (rc == 0 && (strpbrk(w->runtime.base, " \t\n") || !*w->runtime.base))
 		rc = err_set(&e, ERR_USAGE, "'%.100s' is no image", w->runtime.base);
@@ -218,10 +220,9 @@ static struct wish usual_wish(void)
 	const char *repository = getenv("OH_RUNTIME_RUNTIME_IMAGE_REPO");
 	const bool has_repository = repository && *repository;
 
-	return (struct wish){ .network = "none",
-			      .runtime = { .base = BASE, .repository = has_repository
-									 ? repository
-									 : REPOSITORY } };
+	return (struct wish){ .runtime = { .base = BASE,
+					   .repository = has_repository ? repository
+									: REPOSITORY } };
 }
 
 int image_runtime_build_main(char **argv)
@@ -246,8 +247,10 @@ int image_runtime_build_main(char **argv)
 		  NULL },
 		{ 0, "dry-run", NULL, "print the tags and the Dockerfile", &w.is_dry,
 		  NULL },
-		{ 0, "network", "MODE", "of each RUN: none (default) or host", NULL,
-		  &w.network },
+		{ 0, "network", "MODE", "of each RUN: none (default), allow or host",
+		  NULL, &w.network },
+		{ 0, "allow", "HOST[:PORT]...", "a host that a RUN may connect to", NULL,
+		  &w.allow },
 		{ 'q', "quiet", NULL, "print the source tag alone", &w.is_quiet, NULL },
 	};
 	const struct usage usage = {
@@ -262,5 +265,7 @@ int image_runtime_build_main(char **argv)
 	const enum flags_result read = flags_begin(argv, &usage);
 
 	w.runtime.project = argv[0];
-	return read == FLAGS_HELP ? 0 : read == FLAGS_READ ? checked(&w) : EXIT_HUTCH;
+	int code = read == FLAGS_HELP ? 0 : read == FLAGS_READ ? checked(&w) : EXIT_HUTCH;
+	list_done(&w.allow);
+	return code;
 }

@@ -10,6 +10,8 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/own.h"
+#include "policy/egress_policy.h"
+#include "policy/policy.h"
 #include "policy/units.h"
 #include "rootfs-tools/build/builder.h"
 #include "rootfs-tools/index/images.h"
@@ -166,12 +168,36 @@ static int build(struct builder *b, int64_t now, struct digest *ret, struct err 
 	return name_it(b, ret, e);
 }
 
-int build_check_network(const char *network, struct err *e)
+static int check_rules(struct policy *p, const char *network, const struct list *allow,
+		       struct err *e)
 {
-	if (!strcmp(network, "none") || !strcmp(network, "host"))
-		return 0;
-	return err_set(e, ERR_USAGE, "--network takes none or host, not '%.60s'",
-		       network);
+	if (!strcmp(network, "allow"))
+		p->network = NETWORK_ALLOW;
+	else if (!strcmp(network, "host"))
+		p->network = NETWORK_HOST;
+	else if (strcmp(network, "none") != 0)
+		return err_set(e, ERR_USAGE,
+			       "--network takes none, allow or host, not '%.60s'",
+			       network);
+	for (size_t i = 0; i < allow->count; i++)
+		if (egress_policy_add(p, allow->items[i], e) < 0)
+			return -1;
+	return egress_policy_check(p, e);
+}
+
+int build_check_network(const char *network, const struct list *allow, const char **ret,
+			struct err *e)
+{
+	struct policy p;
+
+	policy_init(&p);
+	if (!network)
+		network = allow->count ? "allow" : "none";
+	int result = check_rules(&p, network, allow, e);
+	policy_done(&p);
+	if (result == 0)
+		*ret = network;
+	return result;
 }
 
 int build_image(const struct build_options *options, struct digest *ret, struct err *e)

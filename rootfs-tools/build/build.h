@@ -20,12 +20,15 @@ struct build_options {
 	const char *target;  /* the stage to build; NULL: the last stage */
 	struct list tags;
 	struct list args;    /* values of --build-arg, as "NAME=VALUE" */
-	const char *network; /* network of RUN: "none" or "host" */
+	const char *network; /* network of RUN: "none", "allow" or "host" */
+	struct list allow;   /* values of --allow: where a RUN may connect to */
 	bool ignores_cache, pulls, is_quiet;
 };
 
-/* Checks that `network` is one that a RUN may use. */
-int build_check_network(const char *network, struct err *e);
+/* Checks the values of --network (NULL: the flag was not given) and of --allow, before
+ * the first step.  *ret is the network's word: rules without --network ask for "allow". */
+int build_check_network(const char *network, const struct list *allow, const char **ret,
+			struct err *e);
 
 /* Builds an image; *ret is the manifest's digest.  Progress is printed on stderr. */
 int build_image(const struct build_options *options, struct digest *ret, struct err *e);

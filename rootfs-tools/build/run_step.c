@@ -187,6 +187,7 @@ static int make_image(struct run *r, char ret[REFERENCE_MAX], struct err *e)
 
 static int make_words(struct run *r, struct err *e)
 {
+	const struct list *allow = &r->m->b->options->allow;
 	AUTO_FREE char *hutch = NULL;
 	struct list env = { 0 };
 	char image[REFERENCE_MAX];
@@ -200,6 +201,10 @@ static int make_words(struct run *r, struct err *e)
 				      "--network", r->m->b->options->network };
 	for (size_t i = 0; i < ARRAY_LEN(first); i++)
 		list_add(&r->words, first[i]);
+	for (size_t i = 0; i < allow->count; i++) {
+		list_add(&r->words, "--allow");
+		list_add(&r->words, allow->items[i]);
+	}
 	take_environment(r, &env);
 	for (size_t i = 0; i < env.count; i++) {
 		list_add(&r->words, "-e");
@@ -249,10 +254,21 @@ static void keep_tail(int from, struct list *to)
 	list_add(to, tail);
 }
 
+/* Names the flag that a RUN may need, since many fail for want of a network. */
+static int suggest_network(const struct run *r, struct err *e)
+{
+	const char *network = r->m->b->options->network;
+
+	if (!strcmp(network, "none"))
+		return err_remedy(e, "a RUN has no network unless the build has --allow "
+				     "HOST, or --network host");
+	if (!strcmp(network, "allow"))
+		return err_remedy(e, "a RUN connects only to what --allow names");
+	return -1;
+}
+
 static int failed(const struct run *r, int status, struct err *e)
 {
-	bool has_network = strcmp(r->m->b->options->network, "none") != 0;
-
 	if (WIFSIGNALED(status))
 		return err_set(e, ERR_SYSTEM, "the command was ended by signal %d",
 			       WTERMSIG(status));
@@ -260,9 +276,7 @@ static int failed(const struct run *r, int status, struct err *e)
 		return err_set(e, ERR_SYSTEM, "its sandbox failed");
 	(void)err_set(e, ERR_SYSTEM, "'%.200s' ended with exit code %d", r->text,
 		      WEXITSTATUS(status));
-	return has_network ? -1 :
-			     err_remedy(e, "a RUN has no network unless the build has "
-					   "--network host");
+	return suggest_network(r, e);
 }
 
 static int run_hutch(const struct run *r, struct err *e)

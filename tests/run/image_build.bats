@@ -363,7 +363,7 @@ RUN echo out; echo err >&2' >ctx/Dockerfile
 	build <<<$'FROM bb:1\n\nRUN true\nRUN exit 3'
 	[ "$status" = 125 ]
 	says "^hutch: Dockerfile:4: RUN: 'RUN exit 3' ended with exit code 3$"
-	says 'hint: a RUN has no network unless the build has --network host'
+	says 'hint: a RUN has no network unless the build has --allow HOST, or --network host'
 	build <<<$'FROM bb:1\nRUNN true'
 	refused "Dockerfile:2: 'RUNN' is no instruction"
 	build <<<$'FROM bb:1\nRUN --mount=type=cache,target=/x true'
@@ -384,6 +384,49 @@ RUN echo out; echo err >&2' >ctx/Dockerfile
 	built --network host <<<$'FROM bb:1\nRUN cat /proc/net/dev | wc -l >/host'
 	in_image cat /host
 	[ "$output" = "$(wc -l </proc/net/dev)" ]
+}
+
+# in_world [FLAG...]: builds t:1 like build, where the network is one of this test's own.
+in_world() {
+	cat >ctx/Dockerfile
+	give ctx
+	catch as_who "$here/net_world.sh" "$HUTCH" image build -t t:1 "$@" ctx
+}
+
+@test "a RUN connects to the names that --allow has, and to no others" {
+	in_world --allow example.org --allow '*.wild.org' <<-'E'
+		FROM bb:1
+		RUN busybox wget -qO- http://example.org/x >/got && busybox wget -qO- http://a.wild.org/ >>/got
+		RUN ! busybox wget -qO- http://other.org/ 2>/refused
+		RUN cat /etc/resolv.conf >/resolv
+	E
+	[ "$status" = 0 ]
+	in_image cat /got /resolv
+	[ "$output" = $'example.org /x\na.wild.org /\nnameserver 10.0.2.2' ]
+	in_image grep -c 'Permission denied' /refused
+	[ "$output" = 1 ]
+	in_world --allow example.org <<<$'FROM bb:1\nRUN busybox wget -qO- http://other.org/'
+	[ "$status" = 125 ]
+	says 'hint: a RUN connects only to what --allow names'
+	# the layer is there, so that the RUN needs no network now
+	in_world <<<$'FROM bb:1\nRUN busybox wget -qO- http://example.org/x >/got && busybox wget -qO- http://a.wild.org/ >>/got'
+	[ "$status" = 0 ]
+}
+
+@test "rules of --allow are checked before the first step" {
+	local file=$'FROM bb:1\nRUN true'
+	build --allow @debiann <<<"$file"
+	refused "there is no preset '@debiann'"
+	[[ $stderr != *'FROM bb:1'* ]]
+	build --allow example.org --network host <<<"$file"
+	refused 'rules about connections say nothing with --network host'
+	build --allow example.org --network none <<<"$file"
+	refused 'rules about connections say nothing with --network none'
+	build --network alow <<<"$file"
+	refused "--network takes none, allow or host, not 'alow'"
+	[[ $stderr != *'FROM bb:1'* ]]
+	catch "$HUTCH" image runtime-build --allow 'a b' ctx
+	refused '.*(from --allow a b)'
 }
 
 @test "with SOURCE_DATE_EPOCH what is built twice is the same" {
