@@ -185,22 +185,26 @@ static int enter_landlock(const struct confine *c, struct err *e)
 
 /* Installs a second filter, which lets the supervisor signal only its own processes.
  * kill(2) takes an int, so the low word is enough; both architectures are
- * little-endian.  The number of pid 1 is not reused before the supervisor has waited
+ * little-endian.  The number of a child is not reused before the supervisor has waited
  * for it; after that the supervisor sends no signal.  tgkill(2) is for abort(3).  Calls
  * of another ABI, which have other numbers, are refused by the first filter. */
 static int narrow_signals(const struct confine *c, struct err *e)
 {
-	const pid_t second = c->server > 0 ? c->server : c->child;
-	const pid_t third = c->broker > 0 ? c->broker : c->child;
+	const pid_t server = c->server > 0 ? c->server : c->child;
+	const pid_t broker = c->broker > 0 ? c->broker : c->child;
+	const pid_t gate = c->gate > 0 ? c->gate : c->child;
+	const pid_t egress = c->egress > 0 ? c->egress : c->child;
 	const struct sock_filter insns[] = {
 		WORD(nr),
 		IS(SYS_kill, 2, 0),
-		IS(SYS_tgkill, 5, 0),
+		IS(SYS_tgkill, 7, 0),
 		RETURN(SECCOMP_RET_ALLOW),
 		WORD(args[0]),
-		IS(c->child, 4, 0),
-		IS(second, 3, 0),
-		IS(third, 2, 3),
+		IS(c->child, 6, 0),
+		IS(server, 5, 0),
+		IS(broker, 4, 0),
+		IS(gate, 3, 0),
+		IS(egress, 2, 3),
 		WORD(args[0]),
 		IS(getpid(), 0, 1),
 		RETURN(SECCOMP_RET_ALLOW),

@@ -39,9 +39,9 @@ struct registry_entry;
 
 struct confine {
 	bool has_landlock; /* the result of confine_has_landlock() */
-	pid_t child, server, broker; /* processes that it may signal: pid 1, the server
-				      * of the root, the creator of files; 0: there is
-				      * none */
+	/* processes that it may signal: pid 1, the server of the root, the creator of
+	 * files, and the two of the network (egress.h); 0: there is none */
+	pid_t child, server, broker, gate, egress;
 	const struct registry_entry *entry; /* borrowed; the sandbox's entry, which must
 					     * exist by now */
 	const struct saved_spec *saved_spec; /* borrowed; NULL: the sandbox is not kept */

@@ -509,11 +509,18 @@ static int confine(struct supervisor *s, struct err *e)
 	_Static_assert(ARRAY_LEN(keep) <= CONFINE_KEEP_MAX, "there are more to keep");
 	memcpy(keep, own, sizeof(own));
 	const struct confine c = {
-		.has_landlock = s->has_landlock, .child = l->sandbox.pid,
-		.server = l->sandbox.fuse.pid, .broker = l->sandbox.broker.pid,
-		.entry = s->entry, .saved_spec = s->saved_spec, .cgroup = &l->cgroup,
+		.has_landlock = s->has_landlock,
+		.child = l->sandbox.pid,
+		.server = l->sandbox.fuse.pid,
+		.broker = l->sandbox.broker.pid,
+		.gate = l->egress.gate,
+		.egress = l->egress.egress,
+		.entry = s->entry,
+		.saved_spec = s->saved_spec,
+		.cgroup = &l->cgroup,
 		.audit = l->audit.ledger.folder,
-		.keep = keep, .keep_count = count,
+		.keep = keep,
+		.keep_count = count,
 	};
 
 	program_done(&l->executor);

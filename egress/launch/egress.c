@@ -44,6 +44,8 @@ void egress_init(struct egress *x)
 	buffer_init(&x->said, SAID_MAX);
 }
 
+/* Waits for the end of a process whose control socket is closed: that alone ends it, but
+ * not while it is stopped. */
 static void end(pid_t *pid)
 {
 	if (*pid <= 0)
@@ -56,8 +58,6 @@ static void end(pid_t *pid)
 
 void egress_done(struct egress *x)
 {
-	/* A supervisor may signal no process that it has started before it was confined:
-	 * there the end of these sockets is what ends both. */
 	own_close(&x->gate_control);
 	own_close(&x->control);
 	own_close(&x->setup);

@@ -26,10 +26,10 @@
 #include "tests/unit/scene.h"
 
 /* A supervisor's surroundings: its own registry entry and another one, a child and a
- * server that it may kill, and a process that it must not reach. */
+ * server and the network's two that it may kill, and a process that it must not reach. */
 struct place {
 	struct registry_entry mine, other;
-	pid_t child, stranger, server;
+	pid_t child, stranger, server, gate, egress;
 	struct cgroup cgroup;
 	int listener; /* listening unix socket at "door", or -1 */
 	bool has_landlock;
@@ -86,6 +86,8 @@ static void place_make(struct place *p, const char *folder)
 	p->child = make_idle();
 	p->stranger = make_idle();
 	p->server = make_idle();
+	p->gate = make_idle();
+	p->egress = make_idle();
 	p->listener = -1;
 	cgroup_init(&p->cgroup);
 	peer_self_init(&p->self);
@@ -96,10 +98,15 @@ static void place_enter(const struct place *p)
 {
 	const int keep[] = { p->cgroup.parent.fd, p->listener,	 p->mine.lock,
 			     p->mine.state,	  p->mine.alive, p->mine.folder };
-	const struct confine c = { .has_landlock = p->has_landlock, .child = p->child,
+	const struct confine c = { .has_landlock = p->has_landlock,
+				   .child = p->child,
 				   .server = p->server,
-				   .entry = &p->mine, .cgroup = &p->cgroup,
-				   .keep = keep, .keep_count = ARRAY_LEN(keep) };
+				   .gate = p->gate,
+				   .egress = p->egress,
+				   .entry = &p->mine,
+				   .cgroup = &p->cgroup,
+				   .keep = keep,
+				   .keep_count = ARRAY_LEN(keep) };
 	struct err e = { 0 };
 
 	if (confine_enter(&c, &e) < 0) {
@@ -329,6 +336,7 @@ static void play_refused(void *arg)
 	try_all(p, true);
 	CHECK(execute(p) < 0 && errno == ENOSYS);
 	CHECK(kill(p->server, 0) == 0);
+	CHECK(kill(p->gate, 0) == 0 && kill(p->egress, 0) == 0);
 	(void)kill(p->child, SIGKILL);
 }
 
@@ -356,6 +364,8 @@ static void play_in_place(void *arg)
 	int code = scene_child_code(pid);
 	(void)kill(p.stranger, SIGKILL);
 	(void)kill(p.server, SIGKILL);
+	(void)kill(p.gate, SIGKILL);
+	(void)kill(p.egress, SIGKILL);
 	(void)kill(p.child, SIGKILL);
 	_exit(code);
 }
