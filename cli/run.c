@@ -168,6 +168,7 @@ void run_launch(const struct policy *policy, struct learn *learn, bool is_dry_ru
 		result_failed(ret, EXIT_HUTCH, &e);
 	else if (!is_dry_run)
 		run_command(&l, ret);
+	ret->network_form = egress_form_name(l.sandbox.network.form);
 	if (learn && ret->status != RUN_SETUP_ERROR)
 		finish_learning(learn, &l, ret);
 	ret->wall_s = (double)(clock_us() - started) / 1e6;
@@ -230,6 +231,7 @@ int run_main(char **argv)
 			result_failed(&result, EXIT_HUTCH, &e);
 	}
 	hide_secrets(&policy, &result);
+	result.network = policy_network_word(&policy);
 	if (report_result(&result, policy.timeout_ms, options.json_fd) < 0 && !result.exit_code)
 		result.exit_code = EXIT_HUTCH;
 	result_done(&result);

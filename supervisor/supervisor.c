@@ -480,6 +480,7 @@ static int confine(struct supervisor *s, struct err *e)
 		l->sandbox.pidfd,
 		l->sandbox.channel,
 		l->sandbox.failure,
+		l->sandbox.network.space,
 		l->sandbox.fuse.pidfd,
 		l->sandbox.fuse.words,
 		l->sandbox.broker.socket,

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/fd_pass.h"
 #include "base/own.h"
 #include "egress/gate/flow.h"
 #include "egress/gate/gate_report.h"
@@ -166,8 +167,10 @@ void gate_tell_ready(struct gate *g)
 
 	/* A set-up that has ended meanwhile needs no report. */
 	if (g->setup >= 0)
-		(void)send(g->setup, &report, sizeof(report), MSG_NOSIGNAL);
+		(void)fd_pass_send(g->setup, &report, sizeof(report), &g->network.space,
+				   g->network.space >= 0);
 	own_close(&g->setup);
+	own_close(&g->network.space);
 }
 
 static void tell_failed(struct gate *g, const struct err *why)

@@ -241,8 +241,9 @@ static int silence_pings(bool has_ipv6, struct err *e)
 			: 0;
 }
 
-/* Makes the gateway's namespace.  The process is in it afterwards, whatever comes. */
-static int make_pair_form(int inside, bool has_ipv6, struct err *e)
+/* Makes the gateway's namespace, and gives it in *ret_space.  The process is in it
+ * afterwards, whatever comes. */
+static int make_pair_form(int inside, bool has_ipv6, int *ret_space, struct err *e)
 {
 	struct nl_sock *guest = connect_netlink(e), *gate = NULL;
 	int result = -1;
@@ -262,6 +263,8 @@ static int make_pair_form(int inside, bool has_ipv6, struct err *e)
 		result = set_up_guest(guest, has_ipv6, e);
 	if (result == 0 && setns(gateway, CLONE_NEWNET) < 0)
 		result = err_sys(e, "enter the gateway's network namespace");
+	if (result == 0)
+		*ret_space = fd_take(&gateway);
 	nl_socket_free(guest);
 	nl_socket_free(gate);
 	return result;
@@ -343,11 +346,12 @@ static int open_sockets(struct gateway *g, const uint16_t *ports, size_t count,
 
 void gateway_init(struct gateway *g)
 {
-	*g = (struct gateway){ .datagrams = -1 };
+	*g = (struct gateway){ .space = -1, .datagrams = -1 };
 }
 
 void gateway_done(struct gateway *g)
 {
+	own_close(&g->space);
 	own_close(&g->datagrams);
 	for (size_t i = 0; i < g->count; i++)
 		own_close(&g->listeners[i]);
@@ -376,7 +380,8 @@ int gateway_make(int inside, enum gateway_form wanted, const uint16_t *ports,
 		return -1;
 	g->has_ipv6 = kernel_has_ipv6();
 	g->form = wanted;
-	if (g->form == GATEWAY_PAIR && make_pair_form(inside, g->has_ipv6, e) < 0) {
+	if (g->form == GATEWAY_PAIR &&
+	    make_pair_form(inside, g->has_ipv6, &g->space, e) < 0) {
 		if (e->sys != EOPNOTSUPP)
 			return -1;
 		/* this kernel has no veth devices */

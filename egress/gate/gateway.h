@@ -41,6 +41,8 @@ enum gateway_form { GATEWAY_PAIR, GATEWAY_SINGLE };
 struct gateway {
 	enum gateway_form form;
 	bool has_ipv6; /* the kernel has IPv6; if not, sockets are AF_INET */
+	int space; /* owned: in the form GATEWAY_PAIR, the gateway's network namespace;
+		    * else -1 */
 	int datagrams; /* owned: UDP port 53 at all addresses, with IP_PKTINFO or
 			* IPV6_RECVPKTINFO */
 	/* Owned: one listener a port, for all addresses. */

@@ -21,6 +21,7 @@
 #include "base/own.h"
 #include "base/worker.h"
 #include "egress/gate/gate_report.h"
+#include "egress/gate/gateway.h"
 #include "egress/launch/egress_news.h"
 #include "policy/egress/egress_rules.h"
 
@@ -209,25 +210,50 @@ int egress_start(struct egress *x, const struct list *words, struct err *e)
 	return result;
 }
 
-int egress_connect(int setup, int inside, struct err *e)
+static int await_report(int setup, struct gate_report *ret, int *ret_space, struct err *e)
 {
 	struct pollfd answer = { .fd = setup, .events = POLLIN };
+	int fd;
+
+	while (poll(&answer, 1, -1) < 0 && errno == EINTR)
+		;
+	ssize_t n = fd_pass_receive(setup, ret, sizeof(*ret), &fd);
+	if (n == (ssize_t)sizeof(*ret)) {
+		*ret_space = fd;
+		return 0;
+	}
+	own_close(&fd);
+	return err_set(e, ERR_GONE, "hutch-gate has ended while it made the network");
+}
+
+int egress_connect(int setup, int inside, struct egress_network *ret, struct err *e)
+{
 	struct gate_report report;
 	const char byte = 'n';
+	int fd = -1;
 
 	if (fd_pass_send(setup, &byte, 1, &inside, 1) != 1)
 		return err_sys(e, "pass the network namespace to hutch-gate");
-	while (poll(&answer, 1, -1) < 0 && errno == EINTR)
-		;
-	ssize_t n = recv(setup, &report, sizeof(report), MSG_DONTWAIT);
-	if (n != (ssize_t)sizeof(report))
-		return err_set(e, ERR_GONE,
-			       "hutch-gate has ended while it made the network");
-	if (report.err.kind == ERR_NONE)
-		return 0;
-	*e = report.err;
-	err_sanitize(e);
-	return -1;
+	if (await_report(setup, &report, &fd, e) < 0)
+		return -1;
+	AUTO_CLOSE int space = fd;
+	if (report.err.kind != ERR_NONE) {
+		*e = report.err;
+		err_sanitize(e);
+		return -1;
+	}
+	ret->form = report.form == GATEWAY_PAIR ? EGRESS_GATEWAY : EGRESS_SINGLE;
+	ret->space = fd_take(&space);
+	return 0;
+}
+
+const char *egress_form_name(enum egress_form form)
+{
+	static const char *const names[] = { [EGRESS_NONE] = NULL,
+					     [EGRESS_GATEWAY] = "gateway",
+					     [EGRESS_SINGLE] = "single" };
+
+	return names[form];
 }
 
 /* The gate ends when its socket is closed, after it has handled what had come.  Then

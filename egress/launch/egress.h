@@ -34,6 +34,22 @@ struct egress {
 		    * to the gate */
 };
 
+/* The forms of a network of rules (egress/gate/gateway.h). */
+enum egress_form { EGRESS_NONE, EGRESS_GATEWAY, EGRESS_SINGLE };
+
+/* The network that the gate has made. */
+struct egress_network {
+	enum egress_form form;
+	/* Owned: with EGRESS_GATEWAY, the gateway's namespace; else -1.  While a process
+	 * holds it, the namespace outlives a gate that was killed, and the kernel refuses
+	 * connections: without it, the devices would go, and with them the answers to
+	 * connections that are being made. */
+	int space;
+};
+
+/* Returns "gateway" or "single"; NULL: there is no such network. */
+const char *egress_form_name(enum egress_form form);
+
 void egress_init(struct egress *x);
 void egress_done(struct egress *x);
 
@@ -44,6 +60,6 @@ int egress_start(struct egress *x, const struct list *rules, struct err *e);
 
 /* Called in the set-up of the sandbox: passes the network namespace `inside`, and waits
  * until the gate has made its network.  `setup` is the socket of that name. */
-int egress_connect(int setup, int inside, struct err *e);
+int egress_connect(int setup, int inside, struct egress_network *ret, struct err *e);
 
 void egress_finish(struct egress *x);

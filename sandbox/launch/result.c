@@ -199,6 +199,10 @@ char *result_json(const struct result *r)
 	json_write_open(&b, "refused", "[");
 	json_write_raw(&b, NULL, r->refused ? r->refused : "");
 	json_write_close(&b, "]");
+	json_write_open(&b, "network", "{");
+	json_write_text(&b, "mode", r->network);
+	json_write_text(&b, "form", r->network_form);
+	json_write_close(&b, "}");
 	json_write_raw(&b, "error", error);
 	json_write_close(&b, "}");
 	return json_write_end(&b);

@@ -67,6 +67,9 @@ struct result {
 	/* the most bytes, and the most processes, at any one time; 0: unknown */
 	uint64_t memory_peak, pids_peak;
 	unsigned degraded;		 /* enum degraded */
+	/* borrowed: the value of --network, and the form of a network of rules as
+	 * egress_form_name() has it; NULL: there is none */
+	const char *network, *network_form;
 	char *refused; /* owned: the refused system calls and hosts as JSON objects,
 			* without the array's brackets; NULL: none */
 	/* owned: for each of these two items, a sentence about it and a remedy */

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "egress/launch/egress.h"
 #include "sandbox/monitor/broker.h"
 #include "sandbox/monitor/denials.h"
 #include "sandbox/root/root_fuse.h"
@@ -30,6 +31,8 @@ struct sandbox {
 				* overlayfs; pid 0: none */
 	int upper; /* owned: the folder that holds the files written to an overlay's
 		    * root; -1: none */
+	struct egress_network network; /* owned; form EGRESS_NONE: the network is not that
+					* of hutch-gate, or is not made yet */
 	struct denials denials; /* owned: the system calls that spawn_parts.filter has
 				 * refused */
 	struct broker broker; /* owned: the broker, which makes mkdir(2) and similar
@@ -70,10 +73,10 @@ int spawn_sandbox(const struct spawn_parts *parts, struct sandbox *ret, struct e
 /* The result of spawn_hear(), which is to be called when `failure` is readable or the
  * child has ended. */
 enum spawn_news {
-	SPAWN_GOES_ON, /* there was nothing to read, or a descriptor was received: the
-			* overlay's upper folder or the seccomp listener */
+	SPAWN_GOES_ON, /* there was nothing to read, or there was news of the set-up: the
+			* overlay's upper folder, the seccomp listener or the network */
 	SPAWN_GAVE_UP, /* the set-up failed; *ret_cause is why */
 	SPAWN_DONE     /* the child reached execveat, and the socket has closed */
 };
-#define SPAWN_NEWS_MAX 3 /* the most messages of a child before the last one */
+#define SPAWN_NEWS_MAX 4 /* the most messages of a child before the last one */
 enum spawn_news spawn_hear(struct sandbox *s, struct err *ret_cause);

@@ -52,6 +52,7 @@ static int name_resolver(struct err *e)
 /* Makes the namespaces, and has the gate connect them. */
 static int enter(int setup, struct err *e)
 {
+	struct egress_network network = { .space = -1 };
 	struct idmap uid, gid;
 
 	(void)idmap_single(&uid, geteuid(), geteuid());
@@ -62,7 +63,7 @@ static int enter(int setup, struct err *e)
 		return -1;
 	int place = network_place(e);
 	if (place < 0 || network_make(place, e) < 0 ||
-	    egress_connect(setup, place, e) < 0)
+	    egress_connect(setup, place, &network, e) < 0)
 		return -1;
 	own_close(&place);
 	return name_resolver(e);

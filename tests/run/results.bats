@@ -17,6 +17,18 @@ object() {
 	python3 "$here/results.py" "$1" "${2:-True}"
 }
 
+@test "the network and its form are in the result, and in the info of a sandbox with a name" {
+	inside --json true
+	object "$stderr" 'o["network"] == {"mode": "none", "form": None}'
+	inside --json --allow example.org true
+	object "$stderr" 'o["network"]["mode"] == "allow" and o["network"]["form"] in ("gateway", "single")'
+	form=$(python3 -c 'import json, sys; print(json.loads(sys.argv[1])["network"]["form"])' "$stderr")
+	"$HUTCH" create --allow example.org box
+	hutch inspect box
+	"$HUTCH" rm -f box
+	[[ $output == *'"network": "allow"'*'"network_form": "'"$form"'"'* ]]
+}
+
 @test "--json is the last line of stderr, and only there" {
 	inside --json sh -c 'echo out; echo err >&2; exit 3'
 	[ "$status" -eq 3 ]

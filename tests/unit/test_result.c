@@ -25,10 +25,12 @@ static struct json *parse(const char *text)
 static void test_no_key_is_left_out(void **state)
 {
 	static const char *const keys[] = {
-		"version", "status", "exit_code", "signal", "wall_s", "user_s", "sys_s",
-		"memory_peak_bytes", "pids_peak", "degraded", "refused", "error",
+		"version",   "status",	 "exit_code", "signal",
+		"wall_s",    "user_s",	 "sys_s",     "memory_peak_bytes",
+		"pids_peak", "degraded", "refused",   "network",
+		"error",
 	};
-	struct result r = { .wall_s = 1.5 };
+	struct result r = { .wall_s = 1.5, .network = "none" };
 
 	(void)state;
 	result_exited(&r, 3);
@@ -43,6 +45,7 @@ static void test_no_key_is_left_out(void **state)
 	assert_non_null(
 		strstr(text, "\"status\":\"exited\",\"exit_code\":3,\"signal\":null"));
 	assert_non_null(strstr(text, "\"wall_s\":1.500000"));
+	assert_non_null(strstr(text, "\"network\":{\"mode\":\"none\",\"form\":null}"));
 	assert_non_null(strstr(text, "\"error\":null"));
 }
 

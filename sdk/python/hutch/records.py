@@ -96,6 +96,7 @@ class Info:
     confined: str
     degraded: Tuple[str, ...]
     unprotected: Optional[str]
+    network_form: Optional[str] = None
 
     @classmethod
     def parse(cls, value: object) -> Info:
@@ -105,7 +106,8 @@ class Info:
                    status(o, "state"), fields.text(o, "created"), fields.text(o, "isolation"),
                    fields.text_or_none(o, "workspace"), limits, fields.text(o, "network"),
                    fields.whole(o, "pid"), fields.text(o, "version"), fields.text(o, "confined"),
-                   tuple(fields.texts(o, "degraded")), fields.text_or_none(o, "unprotected"))
+                   tuple(fields.texts(o, "degraded")), fields.text_or_none(o, "unprotected"),
+                   fields.text_or_none(o, "network_form"))
 
 
 def status(o: Object, key: str) -> Status:
