@@ -230,15 +230,23 @@ static int set_up_gate(struct nl_sock *s, bool has_ipv6, struct err *e)
 	return add_routes(s, ways, has_ipv6 ? ARRAY_LEN(ways) : 1, e);
 }
 
-/* Answers no ping: the kernel would answer for every address. */
-static int silence_pings(bool has_ipv6, struct err *e)
+/* Answers no ping: the kernel would answer for every address.  Tells of every datagram to a
+ * closed port: the kernel would tell of some in a second (icmp(7), icmp_ratemask), and a
+ * client of the others, such as a resolver or a browser, would wait. */
+static int set_up_icmp(bool has_ipv6, struct err *e)
 {
-	if (io_write_proc(AT_FDCWD, "/proc/sys/net/ipv4/icmp_echo_ignore_all", "1", e) <
-	    0)
-		return -1;
-	return has_ipv6 ? io_write_proc(AT_FDCWD,
-					"/proc/sys/net/ipv6/icmp/echo_ignore_all", "1", e)
-			: 0;
+	static const char *const settings[][2] = {
+		{ "/proc/sys/net/ipv4/icmp_echo_ignore_all", "1" },
+		{ "/proc/sys/net/ipv4/icmp_ratemask", "0" },
+		{ "/proc/sys/net/ipv6/icmp/echo_ignore_all", "1" },
+		/* 127 is no type of a message; a list of types cannot be empty */
+		{ "/proc/sys/net/ipv6/icmp/ratemask", "127" },
+	};
+
+	for (size_t i = 0; i < (has_ipv6 ? ARRAY_LEN(settings) : 2); i++)
+		if (io_write_proc(AT_FDCWD, settings[i][0], settings[i][1], e) < 0)
+			return -1;
+	return 0;
 }
 
 /* Makes the gateway's namespace, and gives it in *ret_space.  The process is in it
@@ -252,7 +260,7 @@ static int make_pair_form(int inside, bool has_ipv6, int *ret_space, struct err 
 		(void)err_sys(e, "make the gateway's network namespace");
 	else if (guest && (gate = connect_netlink(e)) &&
 		 make_pair(gate, inside, e) == 0 && set_up_gate(gate, has_ipv6, e) == 0)
-		result = silence_pings(has_ipv6, e);
+		result = set_up_icmp(has_ipv6, e);
 	/* The guest's device is looked up by its name, in the guest's namespace. */
 	AUTO_CLOSE int gateway = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 	if (result == 0 && gateway < 0)
@@ -288,7 +296,7 @@ static int make_single_form(bool has_ipv6, struct err *e)
 	    (!has_ipv6 ||
 	     add_address(s, LOOPBACK, GATEWAY_GUEST6 "/128", NULL, e) == 0) &&
 	    add_routes(s, ways, has_ipv6 ? ARRAY_LEN(ways) : 2, e) == 0)
-		result = silence_pings(has_ipv6, e);
+		result = set_up_icmp(has_ipv6, e);
 	nl_socket_free(s);
 	return result;
 }

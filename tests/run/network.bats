@@ -87,6 +87,11 @@ reach() {
 	[ "${lines[1]}" = refused ]
 }
 
+@test "allow: each datagram is refused at once, however many there are" {
+	reach --allow example.org -- send_datagrams "$PATIENCE"
+	[ "$output" = $'100\n100' ]
+}
+
 @test "sockets of the host with a path are not inside" {
 	inside sh -c 'ls -d /run/docker.sock /var/run/docker.sock /run/dbus /run/user /run/containerd \
 		/tmp/.X11-unix 2>/dev/null'

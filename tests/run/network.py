@@ -44,6 +44,22 @@ def reach_abstract(name):
     reach(socket.AF_UNIX, "\0" + name)
 
 
+def send_datagrams(patience):
+    """Prints how many were refused, of each family."""
+    for family, prefix in (socket.AF_INET, "1.2.3."), (socket.AF_INET6, "fd00:7::"):
+        refused = 0
+        for number in range(1, 101):
+            with socket.socket(family, socket.SOCK_DGRAM) as sock:
+                sock.settimeout(int(patience))
+                try:
+                    sock.connect((f"{prefix}{number}", 443))
+                    sock.send(b"x")
+                    sock.recv(1)
+                except ConnectionRefusedError:
+                    refused += 1
+        print(refused)
+
+
 def own_abstract():
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(f"\0hutch-test-{os.getpid()}")
