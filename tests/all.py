@@ -35,16 +35,16 @@ CORES = len(os.sched_getaffinity(0))
 
 # Suites without a run under sanitizers, which would find nothing more: they compare
 # texts, or kill programs.
-NOT_SANITIZED = set("apparmor completion demo docs doctor killed pool sdk typed why".split())
+NOT_SANITIZED = set("apparmor completion demo docs doctor killed net_death pool sdk typed why".split())
 # Suites that `ci` runs only as an ordinary user, since what they test does not depend on the
 # user that made the sandbox; `nightly` runs all suites as root (run-root).
 NOT_AS_ROOT = set("""act archive audit bash_texts broker codes completion control control_hostile
     cow cp create day demo docs doctor edit egress env environment errand floods git grep hostile hosts
     image_build image_copied image_fuse image_hostile image_launch image_pull image_ranges
     image_runtime image_store image_upper input keep killed landlock landlock_root learn library
-    limits log logs missing named net openhands policy pool ports processes refused results rules sdk
-    seccomp secrets session session_rows snapshot static stdio stopped stream terminal typed update
-    why window wrong_inputs""".split())
+    limits log logs missing named net net_death openhands policy pool ports processes refused
+    results rules sdk seccomp secrets session session_rows snapshot static stdio stopped stream
+    terminal typed update why window wrong_inputs""".split())
 # Suites of NOT_AS_ROOT of which root runs only the cases whose names contain this text.
 ONLY_AS_ROOT = {
     "cow": "a folder that its owner may not", "cp": "as root,", "doctor": "a root |root's",
@@ -77,7 +77,8 @@ NIGHTLY = {
     "image_pull": {"ROUNDS": 40}, "image_ranges": {"ROUNDS": 8},
     "image_store": {"ROUNDS": 60}, "keep": {"ROUNDS": 60},
     "killed": {"ROUNDS": 500, "LAUNCHES": 10000}, "learn": {"PATHS": 1000},
-    "named": {"ROUNDS": 60}, "pool": {"ROUNDS": 60}, "ports": {"BYTES": 200000001, "VISITS": 600},
+    "named": {"ROUNDS": 60}, "net_death": {"ROUNDS": 500}, "pool": {"ROUNDS": 60},
+    "ports": {"BYTES": 200000001, "VISITS": 600},
     "processes": {"ORPHANS": 5000}, "snapshot": {"ROUNDS": 12, "FILES": 1500},
     "static": {"ACTIONS": 1200}, "volumes": {"VOLUMES": 1000}, "window": {"FLOOD": 5},
 }

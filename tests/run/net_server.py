@@ -87,6 +87,7 @@ def serve(port):
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(f"{W}/cert.pem", f"{W}/key.pem")
         server.socket = context.wrap_socket(server.socket, server_side=True)
+    server.handle_error = lambda *_: None  # of connections that a client resets
     listening.release()
     server.serve_forever()
 
