@@ -27,16 +27,24 @@ struct doctor_options {
 	bool is_json, wants_help;
 };
 
+/* A launch that was tried: its time, and the form of its network of rules. */
+struct launched {
+	double ms;
+	const char *form; /* NULL: it has no such network */
+};
+
 /* Makes a whole launch, like `hutch run true`.  If only the command is missing,
  * the sandbox had been made, so this counts as a success.  False: the launch
  * failed, and the result is in `t`. */
-static bool try_launch(struct trial *t, enum isolation isolation, double *ret_ms)
+static bool try_launch(struct trial *t, enum isolation isolation, enum network network,
+		       struct launched *ret)
 {
 	struct result result = { 0 };
 	struct policy policy;
 
 	policy_init(&policy);
 	policy.isolation = isolation;
+	policy.network = network;
 	list_add(&policy.argv, "true");
 	policy.timeout_ms = (CHECK_SECONDS - 2) * 1000;
 	if (isolation == ISOLATION_LANDLOCK) {
@@ -47,7 +55,7 @@ static bool try_launch(struct trial *t, enum isolation isolation, double *ret_ms
 	}
 	policy_done(&policy);
 	result_done(&result);
-	*ret_ms = result.wall_s * 1e3;
+	*ret = (struct launched){ result.wall_s * 1e3, result.network_form };
 	if (result.status == RUN_EXITED || result.exit_code == EXIT_NOT_FOUND)
 		return true;
 	if (result.error.kind != ERR_NONE) {
@@ -62,22 +70,49 @@ static bool try_launch(struct trial *t, enum isolation isolation, double *ret_ms
 
 static void probe_launch(struct trial *t)
 {
-	double ms;
+	struct launched launched;
 
-	if (try_launch(t, ISOLATION_NAMESPACES, &ms))
-		trial_found(t, CHECK_OK, "a sandbox started and ended in %.1f ms", ms);
+	if (try_launch(t, ISOLATION_NAMESPACES, NETWORK_NONE, &launched))
+		trial_found(t, CHECK_OK, "a sandbox started and ended in %.1f ms",
+			    launched.ms);
+}
+
+/* Tries a network of rules that allows nothing.  The gate itself finds the form that this
+ * kernel has. */
+static void probe_network_rules(struct trial *t)
+{
+	struct launched launched;
+
+	if (!try_launch(t, ISOLATION_NAMESPACES, NETWORK_ALLOW, &launched))
+		return;
+	if (launched.form && !strcmp(launched.form, "gateway")) {
+		trial_found(t, CHECK_OK,
+			    "gateway: it has a namespace of its own, in %.1f ms",
+			    launched.ms);
+		return;
+	}
+	trial_found(
+		t, CHECK_LIMITED,
+		"single: this kernel makes no veth devices, so the network's listeners are "
+		"inside, in %.1f ms",
+		launched.ms);
+	trial_means(
+		t,
+		"with --network allow, programs inside cannot listen on port 53 and on the "
+		"ports of the rules");
+	trial_remedy(t, "as root: modprobe veth");
 }
 
 static void probe_landlock(struct trial *t)
 {
 	int abi = landlock_abi();
-	double ms;
+	struct launched launched;
 
-	if (!try_launch(t, ISOLATION_LANDLOCK, &ms))
+	if (!try_launch(t, ISOLATION_LANDLOCK, NETWORK_NONE, &launched))
 		return;
 	trial_found(t, abi < LANDLOCK_ABI_SCOPES ? CHECK_LIMITED : CHECK_OK,
-		    "--isolation landlock works, ABI %d, in %.1f ms; it is weaker: %s", abi, ms,
-		    landlock_run_loses);
+		    "--isolation landlock works, ABI %d, in %.1f ms; it is weaker: %s",
+		    abi, launched.ms, landlock_run_loses);
 	if (abi < LANDLOCK_ABI_SCOPES)
 		trial_means(t, "with --isolation landlock processes inside cannot send signals "
 			       "but to their own group");
@@ -85,10 +120,13 @@ static void probe_landlock(struct trial *t)
 
 static const struct check_kind launches[] = {
 	{ "landlock-launch", probe_landlock,
-	  "--isolation landlock fails, which hosts without user namespaces are left with", false, 0 },
+	  "--isolation landlock fails, which hosts without user namespaces are left with",
+	  false, 0 },
+	{ "network-rules", probe_network_rules,
+	  "--network allow fails, and --allow with it", false, 0 },
 	{ "launch", probe_launch, "hutch run fails", false, 0 },
 };
-enum { LANDLOCK_LAUNCH = CHECKS_HOST, LAUNCH, CHECKS };
+enum { LANDLOCK_LAUNCH = CHECKS_HOST, NETWORK_RULES, LAUNCH, CHECKS };
 
 static const char *const colors[] = {
 	[CHECK_OK] = "\33[32m", [CHECK_LIMITED] = "\33[33m", [CHECK_MISSING] = "\33[31m",
@@ -125,9 +163,9 @@ static void print_check(const struct check *c, bool is_colored, FILE *to)
  * first NEEDED; of the others those come first that most launches gain from: limits, then
  * images and `:cow`. */
 static const char *const to_mend[] = {
-	"user-namespaces", "namespaces", "mounts", "proc", "cgroup-namespace",
-	"network-namespace", "seccomp", "launch",
-	"cgroup", "overlayfs", "runtime-dir", "id-ranges", "landlock", "seccomp-notify",
+	"user-namespaces",   "namespaces",  "mounts",	 "proc",     "cgroup-namespace",
+	"network-namespace", "seccomp",	    "launch",	 "cgroup",   "overlayfs",
+	"network-rules",     "runtime-dir", "id-ranges", "landlock", "seccomp-notify",
 };
 enum { NEEDED = 8 };
 

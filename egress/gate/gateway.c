@@ -249,6 +249,18 @@ static int set_up_icmp(bool has_ipv6, struct err *e)
 	return 0;
 }
 
+static int cannot_unshare(struct err *e)
+{
+	const int sys = errno;
+
+	(void)err_sys(e, "make the gateway's network namespace");
+	return sys == ENOSPC
+		       ? err_remedy(e, "the bound user.max_net_namespaces is reached; "
+				       "as root: sysctl -w "
+				       "user.max_net_namespaces=10000")
+		       : -1;
+}
+
 /* Makes the gateway's namespace, and gives it in *ret_space.  The process is in it
  * afterwards, whatever comes. */
 static int make_pair_form(int inside, bool has_ipv6, int *ret_space, struct err *e)
@@ -257,7 +269,7 @@ static int make_pair_form(int inside, bool has_ipv6, int *ret_space, struct err 
 	int result = -1;
 
 	if (guest && unshare(CLONE_NEWNET) < 0)
-		(void)err_sys(e, "make the gateway's network namespace");
+		(void)cannot_unshare(e);
 	else if (guest && (gate = connect_netlink(e)) &&
 		 make_pair(gate, inside, e) == 0 && set_up_gate(gate, has_ipv6, e) == 0)
 		result = set_up_icmp(has_ipv6, e);

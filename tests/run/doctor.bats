@@ -101,6 +101,7 @@ sysctl_of() {
 		seccomp launch; do
 		says ok $name
 	done
+	says ok network-rules 'gateway: ' || says limited network-rules 'single: '
 	[ "$("$HUTCH" run echo ran)" = ran ]
 	# The commands that doctor says to try.
 	"$HUTCH" run -- id
@@ -162,6 +163,15 @@ sysctl_of() {
 	says missing network-namespace
 	below network-namespace means '--network host'
 	below network-namespace remedy 'sysctl -w user.max_net_namespaces='
+}
+
+# The kernel counts a namespace for some time after its end, so that the checks after this one may
+# not have the one that is left to them.
+@test "no second network namespace: what a network of rules lacks, and the command" {
+	doctor outer sh -c 'echo 1 >/proc/sys/user/max_net_namespaces && exec "$@"' -
+	says missing network-rules "hutch-gate: make the gateway's network namespace: No space left"
+	below network-rules means '--network allow fails'
+	below network-rules remedy 'as root: sysctl -w user.max_net_namespaces='
 }
 
 @test "a filter that refuses namespaces, as a container has, is named" {
