@@ -10,9 +10,9 @@
 
 /* Keys whose values are words that programs compare, so these values are not redacted. */
 static const char *const plain_keys[] = {
-	"observation", "event",	 "error_id", "impl_source", "name",	    "id",
-	"state",       "status", "created",  "version",	    "network",	    "isolation",
-	"confined",    "reason", "limit",    "time",	    "network_form",
+	"observation", "event",	 "error_id", "impl_source", "name",    "id",
+	"state",       "status", "created",  "version",	    "network", "isolation",
+	"confined",    "reason", "limit",    "time",	    "mode",    "form",
 };
 
 struct walk {

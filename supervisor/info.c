@@ -120,8 +120,10 @@ char *supervisor_info(const struct supervisor *s)
 	put_environment(&l->plan.env, &b);
 	json_write_text(&b, "user", user);
 	json_write_raw(&b, "limits", limits);
-	json_write_text(&b, "network", policy_network_word(p));
-	json_write_text(&b, "network_form", egress_form_name(l->sandbox.network.form));
+	json_write_open(&b, "network", "{");
+	json_write_text(&b, "mode", policy_network_word(p));
+	json_write_text(&b, "form", egress_form_name(l->sandbox.network.form));
+	json_write_close(&b, "}");
 	json_write_number(&b, "pid", l->sandbox.pid);
 	json_write_text(&b, "version", HUTCH_VERSION);
 	json_write_text(&b, "confined", confine_name(s->has_landlock));

@@ -180,7 +180,7 @@ static int check_rules(struct policy *p, const char *network, const struct list 
 			       "--network takes none, allow or host, not '%.60s'",
 			       network);
 	for (size_t i = 0; i < allow->count; i++)
-		if (egress_policy_add(p, allow->items[i], e) < 0)
+		if (egress_policy_add(p, EGRESS_ALLOW, allow->items[i], e) < 0)
 			return -1;
 	return egress_policy_check(p, e);
 }

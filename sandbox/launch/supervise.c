@@ -358,7 +358,7 @@ void supervise_run(struct run *run, struct result *ret)
 					.watched_memory = run->watched_memory,
 					.protect_watch = run->protect_watch,
 					.ports = run->ports,
-					.egress = launch_egress(run->launch),
+					.egress = run->launch ? launch_egress(run->launch) : NULL,
 					.egress_news = on_egress_news };
 	countdown_start(&s.countdown, run->timeout_ms, now);
 	start(&s, now);

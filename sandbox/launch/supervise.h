@@ -27,7 +27,8 @@ struct run {
 	struct protect_watch *protect_watch;	 /* borrowed; NULL: no protected file is
 						  * watched */
 	struct ports *ports;	 /* borrowed; NULL: no port is published */
-	struct launch *launch;	 /* borrowed; hears of connections (launch_hear()) */
+	struct launch *launch;	 /* borrowed; hears of connections (launch_hear());
+				  * NULL: there are none */
 };
 
 /* Blocks the signals that hutch handles itself, and returns a signalfd for them.  To be

@@ -26,7 +26,7 @@ object() {
 	"$HUTCH" create --allow example.org box
 	hutch inspect box
 	"$HUTCH" rm -f box
-	[[ $output == *'"network": "allow"'*'"network_form": "'"$form"'"'* ]]
+	[[ $(tr -d ' \n' <<<"$output") == *'"network":{"mode":"allow","form":"'"$form"'"}'* ]]
 }
 
 @test "--json is the last line of stderr, and only there" {

@@ -155,7 +155,7 @@ static inline void stage_supervise(const struct stage *s, int report)
 	CHECK(signals >= 0);
 	stage_spawn(s, &box);
 	stage_stdio(s, &io);
-	struct run run = { &box, &x, &io, s->timeout_ms, signals, 0, NULL, NULL };
+	struct run run = { &box, &x, &io, s->timeout_ms, signals, 0, NULL, NULL, NULL };
 	supervise_run(&run, &outcome.result);
 	outcome.is_gone = box.pid == 0 && waitpid(-1, NULL, WNOHANG) < 0;
 	sandbox_done(&box);

@@ -14,7 +14,7 @@
 #define STEPS_MAX 5
 #define NONE	  RUN_EXITED /* no verdict yet; the zero object has this value */
 
-struct step {
+struct late_step {
 	int64_t at; /* ms; 0: no more steps */
 	int signo;  /* 0: only time passes */
 	enum state state; /* state after the step, as are the next fields */
@@ -29,7 +29,7 @@ static const struct story {
 	enum state state;
 	enum instance_state instance;
 	uint64_t timeout_ms;
-	struct step steps[STEPS_MAX];
+	struct late_step steps[STEPS_MAX];
 } stories[] = {
 	{ "a time-out ends one that has not said hello",
 	  ASKED,
@@ -144,7 +144,7 @@ static void close_scene(struct scene *x)
 }
 
 static void check(const struct scene *x, const struct story *story,
-		  const struct step *step)
+		  const struct late_step *step)
 {
 	const struct supervisor *s = &x->s;
 
@@ -165,7 +165,7 @@ static void test_stories(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(stories); i++) {
 		open_scene(&x, &stories[i]);
 		for (size_t j = 0; j < STEPS_MAX && stories[i].steps[j].at; j++) {
-			const struct step *step = &stories[i].steps[j];
+			const struct late_step *step = &stories[i].steps[j];
 			if (step->signo)
 				on_signal(&x.s, step->signo, step->at);
 			on_deadline(&x.s, step->at);

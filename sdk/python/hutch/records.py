@@ -102,12 +102,13 @@ class Info:
     def parse(cls, value: object) -> Info:
         o = fields.an_object(value, "info")
         limits = Limits.parse(o.get("limits"))
+        network = fields.an_object(o.get("network"), "info.network")
         return cls(fields.text(o, "name"), fields.text(o, "id"), fields.text(o, "image"),
                    status(o, "state"), fields.text(o, "created"), fields.text(o, "isolation"),
-                   fields.text_or_none(o, "workspace"), limits, fields.text(o, "network"),
+                   fields.text_or_none(o, "workspace"), limits, fields.text(network, "mode"),
                    fields.whole(o, "pid"), fields.text(o, "version"), fields.text(o, "confined"),
                    tuple(fields.texts(o, "degraded")), fields.text_or_none(o, "unprotected"),
-                   fields.text_or_none(o, "network_form"))
+                   fields.text_or_none(network, "form"))
 
 
 def status(o: Object, key: str) -> Status:
