@@ -155,6 +155,13 @@ int report_result(const struct result *r, uint64_t timeout_ms, int json_fd)
 	return write_object(json_fd, line);
 }
 
+/* Returns whether the rule is one of a preset's: an exception before a preset leaves some
+ * of these unasked, as it is meant to. */
+static bool is_of_preset(const struct egress_rule *rule)
+{
+	return strstr(rule->text, " (@");
+}
+
 /* Prints which rules about connections are not what their author meant. */
 static void report_rules(const struct policy *policy)
 {
@@ -167,6 +174,8 @@ static void report_rules(const struct policy *policy)
 					    &e); /* policy_check() has read each */
 	const size_t count = egress_rules_check(&rules, &warnings);
 	for (size_t i = 0; i < count; i++) {
+		if (is_of_preset(&rules.items[warnings[i].rule]))
+			continue;
 		AUTO_FREE char *text = egress_warning_text(&rules, &warnings[i]);
 		note_print("note: %s", text);
 	}
