@@ -692,11 +692,6 @@ $(B)/tests/run/archive: $(B)/$(LINK)/tests/run/archive.o $(call linked_rooms,arc
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(LINK_IT)
-$(B)/tests/run/net_run: HOST_LIBS := $(CAPS_LIBS)
-$(B)/tests/run/net_run: $(B)/host/tests/run/net_run.o $(call host_rooms,egress/launch)
-	@mkdir -p $(@D)
-	$(call say,LINK)
-	$(Q)$(HOST_LINK)
 
 $(B)/tests/run/layer: HOST_LIBS := $(IMAGE_LIBS) $(CAPS_LIBS)
 $(B)/tests/run/layer: $(B)/host/tests/run/layer.o $(call host_rooms,rootfs-tools/layers)
@@ -741,7 +736,7 @@ $(B)/tests/vm/%: tests/vm/%.c
 JOBS := -j$(shell nproc)
 .PHONY: tests units check test nightly foreign-tests
 # A build for another processor has those whose libraries sysroot.sh unpacks.
-foreign-tests: all $(B)/tests/probe $(B)/tests/listener $(filter-out $(B)/tests/run/layer $(B)/tests/run/net_run,$(RUN_BIN))
+foreign-tests: all $(B)/tests/probe $(B)/tests/listener $(filter-out $(B)/tests/run/layer,$(RUN_BIN))
 tests: all $(B)/tests/unit/cgroup $(B)/tests/probe $(B)/tests/listener $(RUN_BIN) $(VM_BIN) \
   $(LIB_TESTS)
 units: $(UNIT_BIN)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Tests of hutch-gate and hutch-egress together: a namespace reaches the names that rules allow, and
-# no others.
+# Tests of hutch run --network allow: a sandbox reaches the names that rules allow, and no others.
+# The internet is the test's own (net_world.sh).
 
 load helpers
 
@@ -9,11 +9,11 @@ world() {
 	catch as_who env HUTCH="$HUTCH" "$here/net_world.sh" "$@"
 }
 
-# net NAME... -- CMD...: runs CMD where rules allow these names (net_run.c).
+# net NAME... -- CMD...: runs CMD in a sandbox for which rules allow these names; net.py is at /.
 net() {
-	local rules=()
-	while [[ $1 != -- ]]; do rules+=("{\"allow\":\"$1\"}") && shift; done
-	world "$BUILD/tests/run/net_run" "$BUILD/libexec" "${rules[@]}" "$@"
+	local flags=(-v "$here/net.py:/net.py:ro" --network allow)
+	while [[ $1 != -- ]]; do flags+=(--allow "$1") && shift; done
+	world "$HUTCH" run "${flags[@]}" "$@"
 }
 
 @test "a name that a rule allows is reached, by HTTP and by TLS" {
@@ -24,28 +24,31 @@ net() {
 }
 
 @test "another name is refused with the truth, and no resolver outside is asked for it" {
-	net example.org -- sh -c 'python3 "$1" refused; grep other "$W/asked"' - "$here/net.py"
+	world sh -c '"$HUTCH" run -i --network allow --allow example.org python3 -SE - refused <"$1"
+		grep other "$W/asked"' - "$here/net.py"
 	[[ $status == 1 && $output == "PermissionError" ]]
 }
 
 @test "a name that does not exist is told so, and an address is not reached" {
-	net none.org -- python3 "$here/net.py" absent
+	net none.org -- python3 -SE /net.py absent
 	[[ ${lines[0]} == *"Name or service not known" && ${lines[1]} == "ConnectionResetError" ]]
 }
 
 @test "a name that leads to a private address, to this host or to a metadata service is refused" {
 	net private.org own.org metadata.org -- sh -c '
-		for name in private own metadata; do curl -sS -o out -w "%{http_code}\n" http://$name.org/; done'
+		for name in private own metadata; do
+			curl -sS -o /dev/null -w "%{http_code}\n" http://$name.org/
+		done'
 	[[ $output == $'403\n403\n403' ]]
 }
 
 @test "a port that no rule names is refused at once, and UDP too" {
-	net example.org -- python3 "$here/net.py" ports
+	net example.org -- python3 -SE /net.py ports
 	[[ $output == $'ConnectionRefusedError\nConnectionRefusedError' ]]
 }
 
 @test "a server may speak first, and each end may end first" {
-	net example.org:7000 -- python3 "$here/net.py" speaks_first
+	net example.org:7000 -- python3 -SE /net.py speaks_first
 	[[ $output == $'b\'greetings\\n\'\nb\'hello\'' ]]
 }
 
@@ -53,7 +56,7 @@ net() {
 	net example.org other.org -- sh -c '
 		curl -sSk --connect-to other.org:443:example.org:443 https://other.org/; echo $?
 		curl -sS -H "Host: other.org" http://example.org/
-		exec python3 "$1" smuggles' - "$here/net.py"
+		exec python3 -SE /net.py smuggles'
 	[[ ${lines[0]} == 35 && ${lines[1]} == *"refused: HTTP asked for another host"* ]]
 	[[ ${lines[2]} == "[b'200']" && ${lines[3]} == ConnectionResetError ]]
 }
@@ -72,8 +75,13 @@ net() {
 }
 
 @test "hutch-gate and hutch-egress end with the command" {
-	net example.org -- true
-	[[ $status == 0 ]]
-	none() { ! pgrep -u "$who" -x "$1"; }
-	none hutch-gate && none hutch-egress
+	world setsid -w sh -c 'mkfifo "$HOME/in" "$HOME/out"
+		"$HUTCH" run -i --network allow --allow example.org sh -c "echo runs; read _" <"$HOME/in" >"$HOME/out" &
+		exec 5>"$HOME/in" 6<"$HOME/out"
+		read -r _ <&6
+		pgrep -c -s 0 -x "hutch-gate|hutch-egress"
+		exec 5>&-
+		wait
+		pgrep -c -s 0 -x "hutch-gate|hutch-egress"'
+	[[ $output == $'2\n0' ]]
 }
