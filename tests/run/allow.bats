@@ -11,7 +11,7 @@ world() {
 
 # net NAME... -- CMD...: runs CMD in a sandbox for which rules allow these names; net.py is at /.
 net() {
-	local flags=(-v "$here/net.py:/net.py:ro" --network allow)
+	local flags=(-v "$here/net.py:/net.py:ro" -e "PATIENCE=$PATIENCE" --network allow)
 	while [[ $1 != -- ]]; do flags+=(--allow "$1") && shift; done
 	world "$HUTCH" run "${flags[@]}" "$@"
 }
@@ -24,8 +24,9 @@ net() {
 }
 
 @test "another name is refused with the truth, and no resolver outside is asked for it" {
-	world sh -c '"$HUTCH" run -i --network allow --allow example.org python3 -SE - refused <"$1"
-		grep other "$W/asked"' - "$here/net.py"
+	world sh -c '"$HUTCH" run -i -e PATIENCE="$2" --network allow --allow example.org \
+			python3 -SE - refused <"$1"
+		grep other "$W/asked"' - "$here/net.py" "$PATIENCE"
 	[[ $status == 1 && $output == "PermissionError" ]]
 }
 
@@ -44,6 +45,11 @@ net() {
 
 @test "a port that no rule names is refused at once, and UDP too" {
 	net example.org -- python3 -SE /net.py ports
+	[[ $output == $'ConnectionRefusedError\nConnectionRefusedError' ]]
+}
+
+@test "a hundred datagrams are refused at once, of IPv4 and of IPv6" {
+	net example.org -- python3 -SE /net.py datagrams
 	[[ $output == $'ConnectionRefusedError\nConnectionRefusedError' ]]
 }
 

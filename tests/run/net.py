@@ -1,4 +1,5 @@
 """net.py CASE: what a program sees of a network of names; each case prints lines."""
+import os
 import socket
 import sys
 
@@ -24,15 +25,26 @@ def absent():
     connect("93.184.216.34", 80)
 
 
-def ports():
-    connect("example.org", 7000)
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        sock.connect(("93.184.216.34", 443))
+def send_datagram(host, family=socket.AF_INET):
+    """Returns what became of a datagram, by the name of its exception."""
+    with socket.socket(family, socket.SOCK_DGRAM) as sock:
+        sock.connect((host, 443))
         sock.send(b"x")
         try:
-            sock.recv(1)
+            return sock.recv(1)
         except OSError as error:
-            print(type(error).__name__)
+            return type(error).__name__
+
+
+def ports():
+    connect("example.org", 7000)
+    print(send_datagram("93.184.216.34"))
+
+
+def datagrams():
+    """More datagrams than the kernel's limit of errors lets through."""
+    for family, host in (socket.AF_INET, "93.184.216.34"), (socket.AF_INET6, "2606:2800:220:1::1"):
+        print(*{send_datagram(host, family) for _ in range(100)})
 
 
 def speaks_first():
@@ -58,4 +70,5 @@ def smuggles():
             file.read(len("example.org /\n"))
 
 
+socket.setdefaulttimeout(float(os.environ["PATIENCE"]))
 globals()[sys.argv[1]]()
