@@ -3,7 +3,7 @@
 #
 # Two network namespaces, which a pair of devices joins: the "host", in which CMD runs as the
 # caller, without capabilities, and the "internet", in which net_server.py answers names and
-# connections at public addresses.  /etc/resolv.conf is the test's.
+# connections at every address.  /etc/resolv.conf is the test's.
 set -eu
 here=$(dirname "$(realpath "$0")")
 
@@ -34,10 +34,14 @@ inside() {
 	read -r _ <"$W/made"
 	ip link set net0 netns "$server"
 	ip addr add 10.9.0.1/24 dev host0
+	ip -6 addr add fd00:9::1/64 dev host0 nodad
 	ip link set host0 up
 	ip route add default via 10.9.0.2
-	nsenter -t "$server" -n sh -ec 'ip link set lo up; ip addr add 10.9.0.2/24 dev net0; ip link set net0 up
-		ip addr add 93.184.216.34/32 dev lo; ip addr add 93.184.216.35/32 dev lo'
+	ip -6 route add default via fd00:9::2
+	nsenter -t "$server" -n sh -ec 'ip link set lo up; ip addr add 10.9.0.2/24 dev net0
+		ip -6 addr add fd00:9::2/64 dev net0 nodad; ip link set net0 up
+		ip route add local default dev lo table main
+		ip -6 route add local default dev lo table main'
 	echo go >"$W/go"
 	read -r _ <&3
 	setpriv --ambient-caps -all --inh-caps -all "$@" 3<&-
