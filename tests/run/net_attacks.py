@@ -32,7 +32,8 @@ ALLOWED = ["example.org", "example.org:7000", "example.org:8443", "other.org", "
            "rebinding.org", "own.org:7000", "loop.org:7000", "loop6.org:7000", "none.org", "*.wild.org",
            *(f"{name}.org" for name in PRIVATE)]
 REACHABLE = {f"tcp {PUBLIC} {port}" for port in (80, 443, 7000, 8443)} | {
-    "tcp 93.184.216.35 80", "tcp 93.184.216.35 443", "tcp 93.184.216.36 80"}
+    "tcp 93.184.216.35 80", "tcp 93.184.216.35 443", "tcp 93.184.216.36 80"} | {
+    f"host {name}" for name in "example.org EXAMPLE.ORG example.org:80 mixed.org outward.org a.wild.org".split()}
 ROWS = []
 
 
@@ -510,6 +511,19 @@ for name, request, host in (
     ("a URL of another host", f"GET http://other.org/ HTTP/1.1\r\n{HOST}\r\n", "200"),
     ("a URL of another scheme", f"GET ftp://example.org/ HTTP/1.1\r\n{HOST}\r\n", "200"),
     ("a URL with a user", f"GET http://example.org@other.org/ HTTP/1.1\r\n{HOST}\r\n", "200"),
+    ("a URL of the same host, and another host", f"GET http://example.org/ HTTP/1.1\r\n{OTHER}\r\n", "200"),
+    ("a URL of another port", f"GET http://example.org:81/ HTTP/1.1\r\n{HOST}\r\n", "200"),
+    ("a target that begins with a host", f"GET other.org/ HTTP/1.1\r\n{HOST}\r\n", "200"),
+    ("a target with an @", f"GET @other.org/ HTTP/1.1\r\n{HOST}\r\n", "200"),
+    ("a target with a NUL", f"GET /\0 HTTP/1.1\r\n{HOST}\r\n", None),
+    ("a target with a tab", f"GET\t/\tHTTP/1.1\r\n{HOST}\r\n", None),
+    ("a host behind a vertical tab", f"GET / HTTP/1.1\r\n\x0bHost: other.org\r\n{HOST}\r\n", None),
+    ("a tab before the colon", f"GET / HTTP/1.1\r\nHost\t: other.org\r\n{HOST}\r\n", None),
+    ("an empty host", "GET / HTTP/1.1\r\nHost:\r\n\r\n", "200"),
+    ("a field without a name", f"GET / HTTP/1.1\r\n: other.org\r\n{HOST}\r\n", None),
+    ("the first field folded", f"GET / HTTP/1.1\r\n Host: other.org\r\n{HOST}\r\n", None),
+    ("a host that is an address", f"GET / HTTP/1.1\r\nHost: {PUBLIC}\r\n\r\n", "200"),
+    ("a host with a port of no number", "GET / HTTP/1.1\r\nHost: example.org:80x\r\n\r\n", "200"),
     ("CONNECT", f"CONNECT other.org:443 HTTP/1.1\r\n{HOST}\r\n", "200"),
     ("CONNECT to the same host", f"CONNECT example.org:443 HTTP/1.1\r\n{HOST}\r\n", "200"),
     ("an upgrade to anything", f"GET / HTTP/1.1\r\n{HOST}Connection: upgrade\r\nUpgrade: foo\r\n\r\n", "200"),
@@ -518,6 +532,18 @@ for name, request, host in (
     ("two lengths", f"POST / HTTP/1.1\r\n{HOST}Content-Length: 0\r\nContent-Length: 40\r\n\r\n{BAD}", None),
     ("a length with a sign", f"POST / HTTP/1.1\r\n{HOST}Content-Length: +0\r\n\r\n{BAD}", None),
     ("a list of lengths", f"POST / HTTP/1.1\r\n{HOST}Content-Length: 0, 0\r\n\r\n{BAD}", None),
+    ("a length in octal", f"POST / HTTP/1.1\r\n{HOST}Content-Length: 0x0\r\n\r\n{BAD}", None),
+    ("a length beyond 64 bits", f"POST / HTTP/1.1\r\n{HOST}Content-Length: {1 << 64}\r\n\r\n{BAD}", None),
+    ("an empty length", f"POST / HTTP/1.1\r\n{HOST}Content-Length: \r\n\r\n{BAD}", None),
+    ("a length that is negative", f"POST / HTTP/1.1\r\n{HOST}Content-Length: -1\r\n\r\n{BAD}", None),
+    ("chunks and another coding behind",
+     f"POST / HTTP/1.1\r\n{HOST}Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n{BAD}", None),
+    ("chunks with a tab", f"POST / HTTP/1.1\r\n{HOST}Transfer-Encoding:\x0bchunked\r\n\r\n0\r\n\r\n{BAD}", None),
+    ("chunks in quotes", f"POST / HTTP/1.1\r\n{HOST}Transfer-Encoding: \"chunked\"\r\n\r\n0\r\n\r\n{BAD}", None),
+    ("a chunk beyond 64 bits", f"POST / HTTP/1.1\r\n{HOST}{CHUNKED}\r\n1{'0' * 16}\r\n\r\n{BAD}", None),
+    ("a chunk with a sign", f"POST / HTTP/1.1\r\n{HOST}{CHUNKED}\r\n-0\r\n\r\n{BAD}", None),
+    ("a chunk without a size", f"POST / HTTP/1.1\r\n{HOST}{CHUNKED}\r\n\r\n{BAD}", None),
+    ("a chunk that is longer than its size", f"POST / HTTP/1.1\r\n{HOST}{CHUNKED}\r\n1\r\nxx\r\n0\r\n\r\n{BAD}", None),
     ("an unknown coding", f"POST / HTTP/1.1\r\n{HOST}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n{BAD}", None),
     ("chunks twice", f"POST / HTTP/1.1\r\n{HOST}{CHUNKED}{CHUNKED}\r\n0\r\n\r\n{BAD}", None),
     ("chunks in HTTP/1.0", f"POST / HTTP/1.0\r\n{HOST}{CHUNKED}\r\n0\r\n\r\n{BAD}", None),
@@ -529,6 +555,8 @@ for name, request, host in (
     ("HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", None),
     ("a version that is none", f"GET / HTTP/1.2\r\n{OTHER}\r\n", None),
     ("a second request for another host behind the first", GOOD + BAD, "200"),
+    ("a second request behind blank lines", f"{GOOD}\r\n\r\n{BAD}", "200"),
+    ("a thousand requests, and one for another host", GOOD * 1000 + BAD, "200"),
     ("a request for another host behind a body", f"POST / HTTP/1.1\r\n{HOST}Content-Length: 1\r\n\r\nx{BAD}", None),
     ("a request for another host behind chunks",
      f"POST / HTTP/1.1\r\n{HOST}{CHUNKED}\r\n1\r\nx\r\n0\r\n\r\n{BAD}", None),

@@ -103,6 +103,11 @@ class Resolver(socketserver.StreamRequestHandler):
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
+    def parse_request(self):
+        is_good = super().parse_request()
+        note("reached", "host", self.headers["Host"] if is_good else "unknown")
+        return is_good
+
     def do_GET(self):
         if self.path.startswith("/big/"):
             body = b"0123456789abcdef" * (int(self.path[5:]) // 16)
@@ -127,7 +132,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 class Server(socketserver.ThreadingTCPServer):
-    """Listens at a port of every address, with TLS if it has a context."""
+    """Listens at a port of every address, with TLS if it has a context and the client begins so."""
     daemon_threads = True
     address_family = socket.AF_INET6 if os.path.exists("/proc/net/if_inet6") else socket.AF_INET
     request_queue_size = 128
@@ -139,7 +144,7 @@ class Server(socketserver.ThreadingTCPServer):
 
     def finish_request(self, request, client):
         note("reached", "tcp", *local(request))
-        if self.context:
+        if self.context and request.recv(1, socket.MSG_PEEK) == b"\x16":
             with self.context.wrap_socket(request, server_side=True) as sock:
                 super().finish_request(sock, client)
         else:
