@@ -13,16 +13,34 @@
  * nothing (RFC 8446, appendix D.4). */
 static const uint8_t change_cipher_spec[] = { 20, 3, 3, 0, 1, 1 };
 
-/* Returns whether the rule that allows the connection accepts a hello without a name. */
-static bool accepts_any(const struct gate *g, const struct flow *f)
+/* Returns the rule that decides about the connection; NULL: there is none. */
+static const struct egress_rule *rule_of(const struct gate *g, const struct flow *f)
 {
 	struct egress_decision d;
 	struct host_name name;
 
 	if (host_name_read(&name, f->name, strlen(f->name)) != HOST_NAME_GOOD)
-		return false;
+		return NULL;
 	egress_rules_name(&g->rules, &name, f->port, &d);
-	return d.rule != EGRESS_NO_RULE && g->rules.items[d.rule].has_any_tls;
+	return d.rule != EGRESS_NO_RULE ? &g->rules.items[d.rule] : NULL;
+}
+
+/* Returns whether that rule accepts a hello without a name. */
+static bool accepts_any(const struct gate *g, const struct flow *f)
+{
+	const struct egress_rule *rule = rule_of(g, f);
+
+	return rule && rule->has_any_tls;
+}
+
+/* Returns whether other bytes than TLS may go on.  A rule without a port means the web:
+ * on its port for TLS, other bytes could bring a request past the check of the name, such
+ * as a line of the PROXY protocol with a hello behind it. */
+static bool accepts_other_bytes(const struct gate *g, const struct flow *f)
+{
+	const struct egress_rule *rule = rule_of(g, f);
+
+	return !f->is_retried && !(rule && rule->ports.is_web);
 }
 
 /* Returns why the hello is refused; REASON_NONE: it is not. */
@@ -89,7 +107,7 @@ bool flow_tls_read(struct gate *g, struct flow *f)
 	case HELLO_DONE:
 		break;
 	case HELLO_NOT_TLS:
-		if (f->is_retried)
+		if (!accepts_other_bytes(g, f))
 			return refuse(g, f, REASON_TLS_INVALID);
 		pass_all(g, f);
 		return true;

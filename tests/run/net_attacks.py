@@ -462,6 +462,12 @@ row("tls", "the connection's name on a port that a rule names", "reached", tls_w
 row("tls", "another name in the second hello", "reset", retry, b"example.org", b"example.net", host="reached")
 row("tls", "the connection's name in the second hello", "reached", retry, b"example.org", b"example.org",
     host="reached")
+row("tls", "HTTP on the port of TLS", "reset", say, REQUEST, host="reached")
+row("tls", "a line of the PROXY protocol before the hello", "reset", say,
+    b"PROXY TCP4 93.184.216.35 93.184.216.35 1 443\r\n" + hello("other.org"), host="reached")
+row("tls", "a blank line before the hello", "reset", say, b"\r\n" + hello("other.org"))
+row("tls", "HTTP/2 without TLS", "reset", say, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", host="reached")
+row("tls", "HTTP on a port that a rule names", "reached", say, REQUEST, "example.org", 8443, host="reached")
 row("tls", "no rule for the name", "denied", tls_web, "stranger.org", "stranger.org", host="reached")
 row("tls", "another name's address", "reset", tls_web, "example.org", "other.org", host="reached")
 
