@@ -91,3 +91,23 @@ net() {
 		pgrep -c -s 0 -x "hutch-gate|hutch-egress"'
 	[[ $output == $'2\n0' ]]
 }
+
+# kills PROGRAM: kills it by SIGKILL while a sandbox has a connection, which then makes another.
+kills() {
+	world setsid -w sh -c 'mkfifo "$HOME/in" "$HOME/out"
+		"$HUTCH" run -i -e PATIENCE="$3" -v "$2:/net.py:ro" --network allow --allow example.org:7000 \
+			python3 -SE /net.py outlives <"$HOME/in" >"$HOME/out" &
+		exec 5>"$HOME/in" 6<"$HOME/out"
+		read -r _ <&6
+		pkill -KILL -s 0 -x "$1" || echo "no $1"
+		echo >&5
+		cat <&6
+		rm "$HOME/in" "$HOME/out"' - "$1" "$here/net.py" "$PATIENCE"
+	[[ ${lines[0]} == "b''" || ${lines[0]} == ConnectionResetError ]]
+	[[ ${lines[1]} == "no connection" || ${lines[1]} == "b''" ]] && ((${#lines[@]} == 2))
+}
+
+@test "a gate that is killed, or the process behind it, leaves no way to the network" {
+	kills hutch-gate
+	kills hutch-egress
+}

@@ -47,6 +47,25 @@ def datagrams():
         print(*{send_datagram(host, family) for _ in range(100)})
 
 
+def outlives():
+    """Connects to an address that was good, when stdin says that the network has been killed."""
+    address = socket.gethostbyname("example.org")
+    with socket.create_connection((address, 7000)) as sock, sock.makefile("rb") as file:
+        print(file.readline(), flush=True)
+        sys.stdin.readline()
+        try:
+            print(file.read())
+        except OSError as error:
+            print(type(error).__name__)
+    try:
+        with socket.create_connection((address, 7000)) as sock:
+            print(sock.recv(10))
+    except TimeoutError:
+        print("hangs")
+    except OSError:
+        print("no connection")
+
+
 def speaks_first():
     with socket.create_connection(("example.org", 7000)) as sock, sock.makefile("rb") as file:
         print(file.readline())

@@ -15,6 +15,7 @@ import ctypes
 import errno
 import itertools
 import os
+import re
 import resource
 import signal
 import socket
@@ -280,6 +281,15 @@ def ask_stream(message, server=GATE, pieces=1):
         return summary(file.read(size)) if size else "closed"
 
 
+def spelled(name):
+    """The name that the answer says it is for; resolvers look whether its letters are as they were asked."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.connect((GATE, 53))
+        sock.send(question(name))
+        reply = sock.recv(4096)
+        return ".".join(re.findall(r"\w+", reply[12:behind_name(reply, 12)].decode()))
+
+
 def resolve(name):
     return come_to(ask, question(name))
 
@@ -343,6 +353,7 @@ row("dns", "another port of the resolver", "refused", ask, question("stranger.or
 row("dns", "DNS over TLS", "refused", web, "8.8.8.8", 853, host="reached")
 row("dns", "a question in pieces by TCP", "NOERROR 198.19", ask_stream, question("stranger.org"), GATE, 20)
 row("dns", "a question of no length by TCP", "closed", lambda: ask_stream(b""))
+row("dns", "the name as it was written, in the answer", "eXaMpLe.OrG", spelled, "eXaMpLe.OrG")
 row("dns", "an allowed name by TCP", "NOERROR 198.18", ask_stream, question("example.org"))
 
 # --- TLS -----------------------------------------------------------------------------------
