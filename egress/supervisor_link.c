@@ -40,16 +40,27 @@ static bool say_dropped(struct supervisor_link *s)
 	return true;
 }
 
-bool supervisor_link_say(struct supervisor_link *s, const char *line, size_t len)
+/* Queues a line, unless less than `left` bytes would be free behind it. */
+static bool queue(struct supervisor_link *s, const char *line, size_t len, size_t left)
 {
 	size_t room = SUPERVISOR_LINK_SEND_MAX - buffer_len(&s->out);
 
-	if (len + ROOM_FOR_DROPPED > room || (s->dropped && !say_dropped(s)) ||
+	if (len + ROOM_FOR_DROPPED + left > room || (s->dropped && !say_dropped(s)) ||
 	    !buffer_append(&s->out, line, len)) {
 		s->dropped++;
 		return false;
 	}
 	return true;
+}
+
+bool supervisor_link_say(struct supervisor_link *s, const char *line, size_t len)
+{
+	return queue(s, line, len, SUPERVISOR_LINK_REPLY_MAX + ROOM_FOR_DROPPED);
+}
+
+bool supervisor_link_reply(struct supervisor_link *s, const char *line, size_t len)
+{
+	return queue(s, line, len, 0);
 }
 
 int supervisor_link_send(struct supervisor_link *s)

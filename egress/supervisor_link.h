@@ -12,13 +12,18 @@
  *
  *	{"ready":{"rules":2}}			the settings are in force
  *	{"set":{"rules":1,"cut":3}}		so are new rules, which cut 3 connections
+ *	{"answered":{"id":1}}			an answer was taken
  *	{"error":{"text":"..."}}		a line was refused; nothing has changed
  *	{"ask":{"id":1,"name":"a.org","port":443}}
  *	{"net":{...}}				a decision (net_line.h)
  *	{"dropped":5}				so many lines were lost before this one
  *
+ * Each line of the supervisor gets one of the first four, in order.
+ *
  * A supervisor that does not read loses lines and nothing else: SUPERVISOR_LINK_SEND_MAX
- * bytes wait, and lines beyond them are dropped and counted. */
+ * bytes wait, and lines beyond them are dropped and counted.  The last
+ * SUPERVISOR_LINK_REPLY_MAX of these bytes are for replies alone, so that a supervisor
+ * which sends one line at a time, and awaits its reply, loses no reply. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,6 +35,7 @@ struct err;
 
 #define SUPERVISOR_LINK_READ_MAX (1u << 20)   /* bytes of a line */
 #define SUPERVISOR_LINK_SEND_MAX (256u << 10) /* bytes that wait to be read */
+#define SUPERVISOR_LINK_REPLY_MAX 8192	       /* bytes of a reply */
 
 #define SUPERVISOR_LINK_ASK_MS 30000 /* if the settings do not say "ask_ms" */
 
@@ -42,8 +48,10 @@ struct supervisor_link {
 void supervisor_link_init(struct supervisor_link *s, int socket);
 void supervisor_link_done(struct supervisor_link *s);
 
-/* Queues a line, complete with its "\n".  False: it was dropped. */
+/* Queue a line, complete with its "\n".  False: it was dropped. */
 bool supervisor_link_say(struct supervisor_link *s, const char *line, size_t len);
+/* The same for the reply to a line of the supervisor. */
+bool supervisor_link_reply(struct supervisor_link *s, const char *line, size_t len);
 
 /* Sends what the socket takes.  -1: the supervisor has gone. */
 int supervisor_link_send(struct supervisor_link *s);

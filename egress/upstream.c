@@ -168,7 +168,7 @@ static int read_supervisor(struct upstream *u, struct turn *t, struct err *e)
 			upstream_settle(u);
 			continue;
 		}
-		upstream_say_error(u, why.text);
+		upstream_reply_error(u, why.text);
 	}
 }
 
@@ -297,7 +297,7 @@ int upstream_run(struct upstream *u, struct err *e)
 	for (;;) {
 		struct turn t = { 0 };
 		if (turn(u, &has_more, &t, e) < 0) {
-			upstream_say_error(u, e->text);
+			upstream_reply_error(u, e->text);
 			(void)supervisor_link_send(&u->supervisor); /* on failure the
 				words on stderr are all there is */
 			return -1;

@@ -143,9 +143,10 @@ void upstream_end(struct upstream *u, struct connection *c, const struct frames_
 /* Writes a line about what is no struct connection: what the gate refused itself, or an
  * OPEN for which there is no room. */
 void upstream_tell_event(struct upstream *u, const struct frames_event *x, bool is_gates);
-void upstream_say(struct upstream *u, const char *format, ...)
+/* Answer a line of the supervisor. */
+void upstream_reply(struct upstream *u, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-void upstream_say_error(struct upstream *u, const char *text);
+void upstream_reply_error(struct upstream *u, const char *text);
 const char *upstream_rule_text(const struct upstream *u, size_t rule);
 /* Queues a frame; a frame that could not be made is a bug. */
 void upstream_queue(struct upstream *u, struct buffer *frame);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/json_write.h"
+#include "base/list.h"
 #include "base/own.h"
 #include "egress/name_rate.h"
 #include "egress/upstream.h"
@@ -18,11 +19,11 @@ static enum host_addresses_answer is_own(void *context, const struct address *a)
 static void send_question(struct upstream *u, struct ask *ask)
 {
 	AUTO_FREE char *name = json_write_quoted(ask->goal);
-	size_t lost = u->supervisor.dropped;
+	AUTO_FREE char *line =
+		text_format("{\"ask\":{\"id\":%u,\"name\":%s,\"port\":%u}}\n", ask->id,
+			    name, ask->port);
 
-	upstream_say(u, "{\"ask\":{\"id\":%u,\"name\":%s,\"port\":%u}}\n", ask->id, name,
-		     ask->port);
-	if (u->supervisor.dropped > lost)
+	if (!supervisor_link_say(&u->supervisor, line, strlen(line)))
 		asks_drop(&u->asks, ask);
 }
 

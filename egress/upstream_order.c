@@ -103,7 +103,7 @@ static void take_settings(struct upstream *u, struct order *o)
 	struct buffer frame;
 
 	if (u->generation) {
-		upstream_say_error(u, "settings: they were sent before");
+		upstream_reply_error(u, "settings: they were sent before");
 		return;
 	}
 	u->asks.wait_ms = o->ask_ms;
@@ -112,18 +112,18 @@ static void take_settings(struct upstream *u, struct order *o)
 		abort();
 	upstream_queue(u, &frame);
 	take_rules(u, &o->rules);
-	upstream_say(u, "{\"ready\":{\"rules\":%zu}}\n", u->rules.count);
+	upstream_reply(u, "{\"ready\":{\"rules\":%zu}}\n", u->rules.count);
 }
 
 static void take_set(struct upstream *u, struct order *o)
 {
 	if (!u->generation) {
-		upstream_say_error(u, "set: there are no settings yet");
+		upstream_reply_error(u, "set: there are no settings yet");
 		return;
 	}
 	take_rules(u, &o->rules);
 	size_t cut = judge_all(u);
-	upstream_say(u, "{\"set\":{\"rules\":%zu,\"cut\":%zu}}\n", u->rules.count, cut);
+	upstream_reply(u, "{\"set\":{\"rules\":%zu,\"cut\":%zu}}\n", u->rules.count, cut);
 }
 
 void upstream_order(struct upstream *u, struct order *o)
@@ -136,8 +136,10 @@ void upstream_order(struct upstream *u, struct order *o)
 		take_set(u, o);
 		break;
 	case ORDER_ANSWER:
-		if (!asks_answer(&u->asks, o->id, o->is_allowed, o->is_for_sandbox))
-			upstream_say_error(u, "answer: no such question waits");
+		if (asks_answer(&u->asks, o->id, o->is_allowed, o->is_for_sandbox))
+			upstream_reply(u, "{\"answered\":{\"id\":%u}}\n", o->id);
+		else
+			upstream_reply_error(u, "answer: no such question waits");
 		break;
 	}
 }

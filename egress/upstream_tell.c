@@ -56,24 +56,25 @@ const char *upstream_rule_text(const struct upstream *u, size_t rule)
 	return rule < u->rules.count ? u->rules.items[rule].text : NULL;
 }
 
-void upstream_say(struct upstream *u, const char *format, ...)
+void upstream_reply(struct upstream *u, const char *format, ...)
 {
 	char line[ERR_TEXT_MAX * 6 + 64]; /* a byte of a text is \u00xx at most */
 	va_list args;
 
+	_Static_assert(sizeof(line) <= SUPERVISOR_LINK_REPLY_MAX, "no room is kept");
 	va_start(args, format);
 	int len = vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
 	if (len > 0 && (size_t)len < sizeof(line))
-		(void)supervisor_link_say(&u->supervisor, line, (size_t)len); /* on
+		(void)supervisor_link_reply(&u->supervisor, line, (size_t)len); /* on
 			failure the line is counted */
 }
 
-void upstream_say_error(struct upstream *u, const char *text)
+void upstream_reply_error(struct upstream *u, const char *text)
 {
 	AUTO_FREE char *quoted = json_write_quoted(text);
 
-	upstream_say(u, "{\"error\":{\"text\":%s}}\n", quoted);
+	upstream_reply(u, "{\"error\":{\"text\":%s}}\n", quoted);
 }
 
 static void say_line(struct upstream *u, struct net_line *line)

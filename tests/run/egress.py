@@ -569,10 +569,12 @@ def ask():
         e.send(opening(1, "good.site.org"), opening(2, "good.site.org"))
         number = question(name="good.site.org", port=80)
         e.say({"answer": {"id": number, "allow": True, "for": "once"}})
+        assert e.line("answered") == {"id": number}
         assert {e.reply().id, e.reply().id} == {1, 2}
         assert {e.net(verdict="allow", asked=True)["id"], e.net(verdict="allow")["id"]} == {1, 2}
         e.send(opening(3, "good.site.org"))
         e.say({"answer": {"id": question(), "allow": False, "for": "sandbox"}})
+        e.line("answered")
         e.refused(3, "not-answered")
         e.net(verdict="deny", reason="not-answered")
         e.send(opening(4, "good.site.org"))
