@@ -141,7 +141,7 @@ USES_egress := base policy/json policy/egress sandbox/kernel
 FILES_egress/gate := flow flow_http flow_tls gate gateway link stream stub
 USES_egress/gate := base policy/egress sandbox/kernel egress
 
-FILES_egress/launch := egress egress_news refused_host
+FILES_egress/launch := egress egress_news egress_orders refused_host
 USES_egress/launch := base policy/json policy/egress sandbox/kernel egress egress/gate
 
 FILES_sandbox/cgroup := cgroup cgroup_limits delegate delegate_remedy scope watchdog

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "egress/launch/egress_news.h"
+#include "egress/launch/egress_orders.h"
 #include "policy/policy.h"
 #include "sandbox/launch/instance.h"
 #include "sandbox/launch/launch.h"
@@ -136,6 +137,8 @@ static void on_egress_news(void *context, const struct egress_news *n)
 	struct server *s = context;
 	const struct refused_host *host = launch_hear(s->stream->launch, n);
 
+	if (n->kind == EGRESS_NEWS_ASK)
+		egress_deny(launch_egress(s->stream->launch), n);
 	if (host)
 		dispatcher_refused_host(&s->dispatcher, host, true);
 }

@@ -23,6 +23,7 @@
 #include "egress/gate/gate_report.h"
 #include "egress/gate/gateway.h"
 #include "egress/launch/egress_news.h"
+#include "egress/launch/egress_orders.h"
 #include "policy/egress/egress_rules.h"
 
 /* The numbers of descriptors at which both programs expect theirs: the socket to each
@@ -43,6 +44,7 @@ void egress_init(struct egress *x)
 			      .control = -1,
 			      .setup = -1 };
 	buffer_init(&x->said, SAID_MAX);
+	buffer_init(&x->unsent, EGRESS_UNSENT_MAX);
 }
 
 /* Waits for the end of a process whose control socket is closed: that alone ends it, but
@@ -65,6 +67,7 @@ void egress_done(struct egress *x)
 	end(&x->gate);
 	end(&x->egress);
 	buffer_done(&x->said);
+	buffer_done(&x->unsent);
 	program_done(&x->gate_program);
 	program_done(&x->egress_program);
 }
@@ -118,16 +121,35 @@ static int start(const struct program *p, const int *fds, size_t count, char *co
 	return 0;
 }
 
+static void add_port(struct egress *x, uint16_t port)
+{
+	for (size_t i = 0; i < x->port_count; i++)
+		if (x->ports[i] == port)
+			return;
+	x->ports[x->port_count++] = port;
+}
+
+/* Notes the ports that need a listener: those of the rules, and 80 and 443, which most
+ * rules that are added later are about. */
+static void choose_ports(struct egress *x, const struct egress_rules *rules)
+{
+	_Static_assert(EGRESS_LAUNCH_PORTS_MAX >= EGRESS_PORTS_MAX + 2, "80 and 443");
+	for (size_t i = 0; i < rules->port_count; i++)
+		add_port(x, rules->ports[i]);
+	add_port(x, 80);
+	add_port(x, 443);
+	x->has_all_ports = rules->has_all_ports;
+}
+
 /* The ports that need a listener are arguments of the gate. */
-static int start_gate(struct egress *x, const struct egress_rules *rules, int peer,
-		      int control, int setup, struct err *e)
+static int start_gate(struct egress *x, int peer, int control, int setup, struct err *e)
 {
 	struct list argv = { 0 };
 	const int fds[] = { peer, control, setup };
 
 	list_add(&argv, "hutch-gate");
-	for (size_t i = 0; i < rules->port_count; i++)
-		list_addf(&argv, "%u", rules->ports[i]);
+	for (size_t i = 0; i < x->port_count; i++)
+		list_addf(&argv, "%u", x->ports[i]);
 	int result =
 		start(&x->gate_program, fds, ARRAY_LEN(fds), argv.items, &x->gate, e);
 	list_done(&argv);
@@ -154,7 +176,7 @@ static int make_pair(int type, int *ret_a, int *ret_b, struct err *e)
 	return 0;
 }
 
-static int start_both(struct egress *x, const struct egress_rules *rules, struct err *e)
+static int start_both(struct egress *x, struct err *e)
 {
 	int a = -1, b = -1, c = -1, d = -1, s = -1;
 
@@ -171,7 +193,7 @@ static int start_both(struct egress *x, const struct egress_rules *rules, struct
 	if (make_pair(SOCK_SEQPACKET, &x->setup, &s, e) < 0)
 		return -1;
 	AUTO_CLOSE int gate_setup = s;
-	if (start_gate(x, rules, gate_peer, gate_control, gate_setup, e) < 0)
+	if (start_gate(x, gate_peer, gate_control, gate_setup, e) < 0)
 		return -1;
 	return start_egress(x, egress_peer, egress_control, e);
 }
@@ -202,8 +224,9 @@ int egress_start(struct egress *x, const struct list *words, struct err *e)
 
 	for (size_t i = 0; i < words->count && result == 0; i++)
 		result = egress_rules_add_json(&rules, words->items[i], NULL, e);
+	choose_ports(x, &rules);
 	if (result == 0)
-		result = start_both(x, &rules, e);
+		result = start_both(x, e);
 	if (result == 0)
 		result = send_settings(x->control, words, e);
 	egress_rules_done(&rules);

@@ -4,6 +4,7 @@
  *	egress_start	the two processes, before the sandbox's own
  *	egress_connect	in the sandbox's set-up: its network namespace goes to the gate,
  *			which connects it
+ *	egress_order_	change its rules while it runs (egress_orders.h)
  *	egress_finish	when the sandbox has ended: their orderly end, after which
  *			egress_next() has what they had still to say (egress_news.h)
  *	egress_done	their end, at once
@@ -23,12 +24,19 @@
 struct err;
 struct list;
 
+/* 80, 443, and the ports that rules name (EGRESS_PORTS_MAX). */
+#define EGRESS_LAUNCH_PORTS_MAX 66
+
 struct egress {
 	struct program gate_program, egress_program;
 	pid_t gate, egress; /* 0: not started */
 	int gate_control; /* owned: its end tells the gate that this process has ended */
 	int control;	  /* owned: settings to hutch-egress, and its lines; -1: ended */
 	struct buffer said; /* lines of hutch-egress that were not taken yet */
+	struct buffer unsent; /* lines to hutch-egress that its socket did not take yet */
+	uint16_t ports[EGRESS_LAUNCH_PORTS_MAX]; /* those at which the gate listens */
+	size_t port_count;
+	bool has_all_ports; /* a rule of the launch was about every port */
 	bool is_lost;	    /* it has ended, and egress_next() has not said so yet */
 	int setup; /* owned: the sandbox's set-up passes its namespace through this socket
 		    * to the gate */

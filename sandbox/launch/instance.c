@@ -10,6 +10,7 @@
 #include "base/own.h"
 #include "egress/launch/egress.h"
 #include "egress/launch/egress_news.h"
+#include "egress/launch/egress_orders.h"
 #include "protocol/message.h"
 #include "sandbox/cgroup/watchdog.h"
 #include "sandbox/launch/ports.h"
@@ -151,8 +152,18 @@ static void take_egress_news(struct instance *g)
 	}
 }
 
+static struct pollfd watch_egress(const struct instance *g)
+{
+	if (!g->egress)
+		return (struct pollfd){ .fd = -1 };
+	const bool writes = egress_has_unsent(g->egress);
+	return (struct pollfd){ .fd = egress_fd(g->egress),
+				.events = (short)(POLLIN | (writes ? POLLOUT : 0)) };
+}
+
 static void on_egress(struct instance *g)
 {
+	egress_flush(g->egress);
 	egress_fill(g->egress);
 	take_egress_news(g);
 }
@@ -345,8 +356,7 @@ void instance_watch(const struct instance *g, struct pollfd *w)
 		(struct pollfd){ .fd = box->pid ? box->pidfd : -1, .events = POLLIN };
 	w[INSTANCE_PORTS] = (struct pollfd){ .fd = carries(g) ? ports_fd(g->ports) : -1,
 					  .events = POLLIN };
-	w[INSTANCE_EGRESS] = (struct pollfd){ .fd = g->egress ? egress_fd(g->egress) : -1,
-					      .events = POLLIN };
+	w[INSTANCE_EGRESS] = watch_egress(g);
 	w[INSTANCE_HOST] =
 		(struct pollfd){ .fd = is_watched(g) ? g->protect_watch->fd : -1,
 				 .events = POLLIN };

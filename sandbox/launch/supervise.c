@@ -29,6 +29,7 @@
 #include "base/note.h"
 #include "base/own.h"
 #include "egress/launch/egress_news.h"
+#include "egress/launch/egress_orders.h"
 #include "protocol/message.h"
 #include "sandbox/kernel/countdown.h"
 #include "sandbox/kernel/stdio.h"
@@ -329,6 +330,8 @@ static void on_egress_news(void *context, const struct egress_news *n)
 	struct supervisor *s = context;
 
 	(void)launch_hear(s->run->launch, n); /* the result has all hosts in the end */
+	if (n->kind == EGRESS_NEWS_ASK)
+		egress_deny(launch_egress(s->run->launch), n);
 	if (n->kind == EGRESS_NEWS_LOST)
 		note_print("note: hutch-egress has ended; the sandbox has no network any "
 			   "more");
