@@ -194,9 +194,9 @@ USES_actions := base policy/json policy/bash policy protocol store egress/launch
     sandbox/launch sandbox/explain cli/common rootfs-tools/changes
 
 FILES_supervisor := restart_spec request capture clients clocks confine events info jobs supervisor_log output_ring lease log \
-    methods methods_exec methods_port methods_start methods_update methods_user create_options outputs \
-    outputs_tell peer records rpc samples pause supervisor connection
-USES_supervisor := base policy/json policy/seccomp policy protocol store sandbox/kernel egress/launch \
+    methods methods_exec methods_net methods_port methods_start methods_update methods_user create_options outputs \
+    net net_rules outputs_tell peer records rpc samples pause supervisor connection
+USES_supervisor := base policy/json policy/seccomp policy/egress policy protocol store sandbox/kernel egress/launch \
     sandbox/cgroup sandbox/state sandbox/plan sandbox/launch cli/common actions
 
 FILES_supervisor/pool := pool_spawn pace pool pool_clients

@@ -117,6 +117,7 @@ static void remove_client(struct supervisor *s, size_t i)
 	s->lease.holder = s->lease.holder == c ? NULL : s->lease.holder;
 	s->clients[i] = s->clients[--s->client_count];
 	pause_leave(s, c);
+	net_leave(s, c);
 	dispatcher_leave(&s->dispatcher, &c->dispatcher);
 	outputs_leave(s, c);
 	jobs_leave(&s->jobs, c, s->now_ms);

@@ -102,6 +102,7 @@ char *supervisor_info(const struct supervisor *s)
 			       p->image == IMAGE_STORE ? text_copy(l->store_image.name) :
 							 text_copy("host");
 	AUTO_FREE char *limits = supervisor_limits(s);
+	AUTO_FREE char *egress = net_info(s);
 	AUTO_FREE char *user = text_format("%u:%u", l->plan.uid, l->plan.gid);
 	const struct err *lost = &s->pause.lost;
 	struct buffer b;
@@ -124,6 +125,7 @@ char *supervisor_info(const struct supervisor *s)
 	json_write_text(&b, "mode", policy_network_word(p));
 	json_write_text(&b, "form", egress_form_name(l->sandbox.network.form));
 	json_write_close(&b, "}");
+	json_write_raw(&b, "egress", egress);
 	json_write_number(&b, "pid", l->sandbox.pid);
 	json_write_text(&b, "version", HUTCH_VERSION);
 	json_write_text(&b, "confined", confine_name(s->has_landlock));

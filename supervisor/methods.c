@@ -219,13 +219,16 @@ static int do_subscribe(const struct request *call)
 	struct client *c = call->client;
 	uint64_t since = call->s->events.next;
 
-	if (request_uint(call, "since", 1ull << 53, &since) < 0)
+	if (request_uint(call, "since", 1ull << 53, &since) < 0 ||
+	    request_bool(call, "asks", &c->answers_asks) < 0)
 		return RPC_PARAMS;
 	c->has_events = true;
 	c->next_event = since < call->s->events.next ? since : call->s->events.next;
 	AUTO_FREE char *next = text_format("{\"next\":%llu}",
 					   (unsigned long long)call->s->events.next);
-	return request_answer(call, next);
+	(void)request_answer(call, next);
+	net_tell(call->s, c);
+	return 0;
 }
 
 /* The method `logs`: sends the log of the processes' output, or the supervisor's own. */
@@ -331,7 +334,7 @@ static const char *const hello_keys[] = { "protocol", NULL };
 static const char *const stop_keys[] = { "grace", NULL };
 static const char *const rename_keys[] = { "name", NULL };
 static const char *const release_keys[] = { "name", NULL };
-static const char *const since_keys[] = { "since", NULL };
+static const char *const since_keys[] = { "since", "asks", NULL };
 static const char *const start_keys[] = { "argv",  "env",     "cwd",	"user",
 					  "tty",   "rows",    "cols",	"secret",
 					  "stdin", "timeout", "detach", NULL };
@@ -349,6 +352,10 @@ static const char *const stream_keys[] = { "stream", "confirm", NULL };
 static const char *const cancel_keys[] = { "id", NULL };
 static const char *const add_keys[] = { "guest", NULL };
 static const char *const remove_keys[] = { "host", NULL };
+static const char *const net_set_keys[] = { "rules", NULL };
+static const char *const net_add_keys[] = { "rule", "at", NULL };
+static const char *const net_remove_keys[] = { "rule", NULL };
+static const char *const net_answer_keys[] = { "id", "verdict", "remember", NULL };
 
 /* Properties of a method.  FDS: takes descriptors.  LOOKS: only reads the sandbox's
  * state, which does not count as use of the sandbox.  STEERS: is refused if the audit
@@ -392,6 +399,12 @@ static const struct method {
 	{ "port.add", methods_port_add, add_keys, FDS | STEERS },
 	{ "port.remove", methods_port_remove, remove_keys, STEERS },
 	{ "port.list", methods_port_list, no_keys, LOOKS },
+	{ "net.list", methods_net_list, no_keys, LOOKS },
+	/* no STEERS: records_net() writes these to the audit log, with their rules */
+	{ "net.set", methods_net_set, net_set_keys, 0 },
+	{ "net.add", methods_net_add, net_add_keys, 0 },
+	{ "net.remove", methods_net_remove, net_remove_keys, 0 },
+	{ "net.answer", methods_net_answer, net_answer_keys, 0 },
 	{ "diff", do_diff, no_keys, FDS | LOOKS },
 	{ "snapshot", do_snapshot, no_keys, FDS | STEERS },
 	{ "apply", do_later, NULL, 0 },

@@ -8,6 +8,7 @@
 #include "sandbox/launch/audit.h"
 #include "sandbox/launch/launch.h"
 #include "supervisor/jobs.h"
+#include "supervisor/request.h"
 #include "supervisor/supervisor.h"
 
 /* Returns the audit log, after setting its sandbox's name, which a rename may have
@@ -113,6 +114,23 @@ int records_update(struct supervisor *s, const struct client *c, const struct li
 	for (size_t i = 0; i < ARRAY_LEN(asked); i++)
 		if (asked[i].value)
 			audit_json_number(&n, asked[i].key, asked[i].value);
+	return audit_add(a, "request", &n, AUDIT_PASSING, e);
+}
+
+int records_net(const struct request *call, struct err *e)
+{
+	struct audit *a = audit_of(call->s);
+	struct audit_json n;
+	size_t len;
+
+	if (!a->is_on)
+		return 0;
+	const char *source = json_source(&call->request->params, &len);
+	AUTO_FREE char *params = text_format("%.*s", (int)len, source);
+	audit_note(a, &n);
+	audit_json_text(&n, "client", call->client->name);
+	audit_json_text(&n, "method", call->request->method);
+	audit_json_text(&n, "params", params);
 	return audit_add(a, "request", &n, AUDIT_PASSING, e);
 }
 

@@ -25,6 +25,10 @@ struct limits;
 int records_update(struct supervisor *s, const struct client *c, const struct limits *l,
 		   struct err *e);
 
+/* Records a request about connections, with its params. */
+struct request;
+int records_net(const struct request *call, struct err *e);
+
 /* Records the end of the sandbox. */
 void records_finish(struct supervisor *s);
 

@@ -227,6 +227,7 @@ static void on_egress_news(void *context, const struct egress_news *n)
 
 	if (n->kind == EGRESS_NEWS_LOST)
 		supervisor_event(s, "egress-lost", "");
+	net_news(s, n);
 	if (!host)
 		return;
 	dispatcher_refused_host(&s->dispatcher, host, s->jobs.alive == 0);
@@ -451,6 +452,7 @@ static void init(struct supervisor *s)
 					 .egress_news = on_egress_news };
 	dispatcher_attach(&s->dispatcher, s->launch, &s->instance);
 	pause_init(&s->pause);
+	net_init(&s->net, &s->launch->policy->egress);
 	methods_init_jobs(s);
 	outputs_init(s);
 	peer_self_init(&s->self);
@@ -588,6 +590,7 @@ static void finish(struct supervisor *s)
 					       : "the sandbox was ended");
 	outputs_end(s);
 	methods_end_jobs(s);
+	net_end(s);
 	if (s->ending.error.kind != ERR_NONE)
 		supervisor_log_add_err(&s->supervisor_log, LOG_LEVEL_ERROR, "supervisor",
 				       &s->ending.error);
@@ -630,6 +633,7 @@ void supervisor_run(struct supervisor *s)
 	outputs_done(s);
 	dispatcher_done(&s->dispatcher);
 	instance_done(&s->instance);
+	net_done(&s->net);
 	events_done(&s->events);
 	supervisor_log_done(&s->supervisor_log);
 	peer_self_done(&s->self);

@@ -16,6 +16,7 @@
  * 	clocks.c	the time limits that end the sandbox
  * 	lease.c		ties the sandbox to one connection
  * 	samples.c	reports of consumption
+ * 	net.c		rules about connections
  * 	pause.c		stops all processes for a while
  * 	outputs.c	the output of processes; outputs_tell.c sends it to clients */
 #pragma once
@@ -33,6 +34,7 @@
 #include "supervisor/events.h"
 #include "supervisor/jobs.h"
 #include "supervisor/lease.h"
+#include "supervisor/net.h"
 #include "supervisor/outputs.h"
 #include "supervisor/pause.h"
 #include "supervisor/peer.h"
@@ -60,6 +62,7 @@ struct client {
 	char name[24]; /* the client's name in the audit log, and for actions that give
 			* no `client` */
 	bool has_hello, is_stream, is_closing, has_events;
+	bool answers_asks; /* the client answers questions about connections */
 	bool is_user; /* the client has made a request that counts as use of the
 		       * sandbox */
 	size_t under_way;
@@ -128,6 +131,7 @@ struct supervisor {
 	size_t client_count;
 	uint64_t client_number;
 	struct pause pause;
+	struct net net; /* the rules about connections */
 };
 
 /* Serves the sandbox's clients until the sandbox has ended.  Then its entry in the

@@ -1,0 +1,177 @@
+#include "supervisor/methods.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/json_write.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "policy/policy.h"
+#include "sandbox/launch/launch.h"
+#include "supervisor/net.h"
+#include "supervisor/net_rules.h"
+#include "supervisor/records.h"
+#include "supervisor/request.h"
+#include "supervisor/supervisor.h"
+
+/* Checks that the sandbox has rules at all. */
+static int check_can(const struct request *call)
+{
+	const struct policy *p = call->s->launch->policy;
+
+	if (p->network != NETWORK_ALLOW) {
+		(void)err_set(call->e, ERR_UNSUPPORTED,
+			      "this sandbox has --network %s, and so no rules about "
+			      "connections",
+			      policy_network_word(p));
+		return err_remedy(call->e,
+				  "make another sandbox with --network allow: its rules "
+				  "can change while it lives");
+	}
+	return call->s->is_stopping
+		       ? err_set(call->e, ERR_BUSY, "the sandbox is stopping")
+		       : 0;
+}
+
+static int find(const struct request *call, const char *key, struct json_at *ret)
+{
+	return json_member(&call->request->params, key, ret)
+		       ? 0
+		       : err_set(call->e, ERR_USAGE, "params.%s: missing", key);
+}
+
+/* Reads params into the order; -1: they are wrong. */
+typedef int read_params(const struct request *call, struct net_order *o);
+
+/* Queues the order that `read` makes of the params. */
+static int queue(const struct request *call, enum net_order_kind kind, read_params *read)
+{
+	struct net_order *o = mem_zeroed(1, sizeof(*o));
+	int code = 0;
+
+	o->kind = kind;
+	if (check_can(call) < 0)
+		code = RPC_FAILED;
+	else if (read(call, o) < 0)
+		code = RPC_PARAMS;
+	else if (records_net(call, call->e) < 0)
+		code = RPC_FAILED;
+	if (code != 0) {
+		net_order_free(o);
+		return code;
+	}
+	o->client = call->client;
+	o->request = text_copy(call->request->id);
+	if (net_queue(call->s, o, call->e) < 0)
+		return RPC_FAILED;
+	return 0;
+}
+
+/* --- rules -------------------------------------------------------------------------- */
+
+static int add_rule(const struct json_at *at, struct list *ret, struct err *e)
+{
+	AUTO_FREE char *rule = net_rules_read(at, e);
+
+	if (!rule)
+		return -1;
+	list_add(ret, rule);
+	return 0;
+}
+
+static int read_set(const struct request *call, struct net_order *o)
+{
+	struct json_at at, item = { 0 };
+
+	if (find(call, "rules", &at) < 0 || json_expect(&at, JSON_ARRAY, call->e) < 0)
+		return -1;
+	while (json_step(&at, &item))
+		if (add_rule(&item, &o->rules, call->e) < 0)
+			return err_in(call->e, "%s", item.place);
+	return 0;
+}
+
+static int read_add(const struct request *call, struct net_order *o)
+{
+	struct json_at at;
+	uint64_t place = 1;
+
+	if (find(call, "rule", &at) < 0 ||
+	    request_uint(call, "at", UINT32_MAX, &place) < 0)
+		return -1;
+	o->at = (size_t)place;
+	return add_rule(&at, &o->rules, call->e);
+}
+
+static int read_remove(const struct request *call, struct net_order *o)
+{
+	const char *target;
+	struct json_at at;
+	uint64_t place;
+
+	if (find(call, "rule", &at) < 0)
+		return -1;
+	if (json_type(&at) == JSON_NUMBER) {
+		if (request_uint(call, "rule", UINT32_MAX, &place) < 0)
+			return -1;
+		o->at = (size_t)place;
+		return 0;
+	}
+	if (json_string(&at, &target, call->e) < 0)
+		return -1;
+	o->target = text_copy(target);
+	return 0;
+}
+
+static int read_answer(const struct request *call, struct net_order *o)
+{
+	struct json_at at;
+	const char *verdict;
+	uint64_t id;
+
+	if (find(call, "id", &at) < 0 || request_uint(call, "id", UINT32_MAX, &id) < 0)
+		return -1;
+	if (find(call, "verdict", &at) < 0 || json_string(&at, &verdict, call->e) < 0)
+		return -1;
+	o->answer.id = (uint32_t)id;
+	o->answer.is_allowed = !strcmp(verdict, "allow");
+	if (!o->answer.is_allowed && strcmp(verdict, "deny") != 0)
+		return err_set(call->e, ERR_USAGE,
+			       "params.verdict: allow or deny was expected");
+	return request_bool(call, "remember", &o->answer.is_for_sandbox);
+}
+
+/* --- methods ------------------------------------------------------------------------ */
+
+int methods_net_set(const struct request *call)
+{
+	return queue(call, NET_SET, read_set);
+}
+
+int methods_net_add(const struct request *call)
+{
+	return queue(call, NET_ADD, read_add);
+}
+
+int methods_net_remove(const struct request *call)
+{
+	return queue(call, NET_REMOVE, read_remove);
+}
+
+int methods_net_answer(const struct request *call)
+{
+	return queue(call, NET_ANSWER, read_answer);
+}
+
+int methods_net_list(const struct request *call)
+{
+	if (check_can(call) < 0 && call->e->kind != ERR_BUSY)
+		return RPC_FAILED;
+	AUTO_FREE char *rules = net_rules_json(&call->s->net.rules);
+	AUTO_FREE char *questions = net_questions(call->s);
+	AUTO_FREE char *answer =
+		text_format("{\"rules\":%s,\"questions\":%s}", rules, questions);
+	return request_answer(call, answer);
+}

@@ -1,0 +1,38 @@
+#!/usr/bin/env bats
+# Tests of rules about connections that change while a sandbox lives, and of questions (net_live.py).
+
+load helpers
+
+# live CASE: plays a case of net_live.py in a network of the test's own.
+live() {
+	catch as_who env HUTCH="$HUTCH" "$here/net_world.sh" "$here/net_live.py" "$HUTCH" "$1"
+	[[ $status == 0 && $output == well ]]
+}
+
+@test "rules are added, removed and replaced, and names are answered by those in force" {
+	live changes
+}
+
+@test "requests of several clients are done in their order, and undo nothing of each other" {
+	live in_order
+}
+
+@test "a rule that is none, or has a port without a listener, is refused and changes nothing" {
+	live refused
+}
+
+@test "a removed rule cuts a download in its middle, and no other connection" {
+	live cut
+}
+
+@test "a question is answered yes or no, once or for the sandbox, and is no without a client" {
+	live questions
+}
+
+@test "when hutch-egress has ended, rules do not change, and a request says so" {
+	live lost
+}
+
+@test "a sandbox without rules says so" {
+	live no_rules
+}

@@ -1,0 +1,216 @@
+#!/usr/bin/env -S python3 -SE
+"""net_live.py HUTCH CASE: rules and questions of a sandbox that lives, by its control socket.  Runs in
+net_world.sh, whose internet has example.org and a.wild.org.  Inside, an allowed name has an address in
+198.18.0.0/16, and a refused one in 198.19.0.0/16."""
+import os
+import pathlib
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from control import Client, Sandbox  # noqa: E402
+
+HUTCH = os.path.abspath(sys.argv[1])
+
+DOWNLOAD = """import socket, sys
+with socket.create_connection((sys.argv[1], 80)) as s:
+    s.sendall(b"GET /big/67108864 HTTP/1.1\\r\\nHost: " + sys.argv[1].encode() + b"\\r\\n\\r\\n")
+    size = len(s.recv(65536))
+    print("open", flush=True)
+    sys.stdin.readline()
+    try:
+        while got := len(s.recv(65536)):
+            size += got
+            if size >= 67108864:
+                break
+    except ConnectionResetError:
+        pass
+    print("whole" if size >= 67108864 else "cut")
+"""
+CONNECT = """import socket, sys
+try:
+    with socket.create_connection((sys.argv[1], int(sys.argv[2]))) as s:
+        s.sendall(b"GET / HTTP/1.1\\r\\nConnection: close\\r\\nHost: " + sys.argv[1].encode() + b"\\r\\n\\r\\n")
+        print(s.makefile("rb").read().split()[1].decode())
+except OSError as e:
+    print(type(e).__name__)
+"""
+
+
+def run(c, *argv):
+    """Runs a command inside; returns what it prints."""
+    process = c.start(*argv)
+    c.wait(process)
+    return c.output(process).decode().strip()
+
+
+def pool(c, name):
+    """Returns the pool of addresses from which the name has one: 18 or 19."""
+    first, second, *_ = run(c, "getent", "ahostsv4", name).split(".")
+    assert first == "198"
+    return int(second)
+
+
+def visit(c, name, port=80):
+    """Returns the process of a visit, whose output is the status of HTTP, or an error."""
+    return c.start("python3", "-SE", "-c", CONNECT, name, str(port))
+
+
+def ended(c, process):
+    c.wait(process)
+    return c.output(process).decode().strip()
+
+
+def changes(c, _):
+    assert c.call("net.list") == {"rules": [{"allow": "example.org"}], "questions": []}
+    assert [pool(c, "example.org"), pool(c, "a.wild.org")] == [18, 19]
+    # A new rule stands before all others.
+    assert c.call("net.add", rule={"allow": "a.wild.org"}) == {
+        "index": 1, "rule": {"allow": "a.wild.org"}, "cut": 0}
+    assert pool(c, "a.wild.org") == 18
+    assert ended(c, visit(c, "a.wild.org")) == "200"
+    c.call("net.add", rule={"why": "no more", "deny": "example.org"})
+    assert pool(c, "example.org") == 19
+    rules = [{"deny": "example.org", "why": "no more"}, {"allow": "a.wild.org"}, {"allow": "example.org"}]
+    assert c.call("net.list")["rules"] == rules
+    assert c.call("info")["egress"] == rules
+    # Of rules with one target the first goes.
+    assert c.call("net.remove", rule="Example.org") == {"index": 1, "rule": rules[0], "cut": 0}
+    assert pool(c, "example.org") == 18
+    assert c.call("net.remove", rule=1)["rule"] == {"allow": "a.wild.org"}
+    assert pool(c, "a.wild.org") == 19
+    c.call("net.add", rule={"allow": "third.org"}, at=2)
+    assert c.call("net.list")["rules"] == [{"allow": "example.org"}, {"allow": "third.org"}]
+    assert c.call("net.set", rules=[{"allow": "a.wild.org"}]) == {"cut": 0}
+    assert [pool(c, "example.org"), pool(c, "a.wild.org")] == [19, 18]
+    c.call("net.set", rules=[])
+    assert [pool(c, "example.org"), pool(c, "a.wild.org")] == [19, 19]
+
+
+def in_order(c, _):
+    """Requests of two clients, none of which awaits an answer, undo nothing of each other."""
+    other = Client()
+    sent = [(d, d.send("net.add", rule={"allow": f"n{i}.org"})) for i in range(4) for d in (c, other)]
+    for client, id in sent:
+        client.answer(id)
+    names = [rule["allow"] for rule in c.call("net.list")["rules"]]
+    assert sorted(names) == sorted(["example.org", *(f"n{i}.org" for i in range(4) for _ in range(2))]), names
+    # Beyond 16 that wait a request is busy; all others are done.
+    sent = [c.send("net.remove", rule=1) for _ in range(9)]
+    for id in sent:
+        c.answer(id)
+    assert c.call("net.list")["rules"] == []
+
+
+def refused(c, _):
+    def no(kind, method, **params):
+        return c.refused(method, kind, **params)
+
+    no("invalid", "net.add")
+    no("invalid", "net.add", rule="example.org")
+    no("invalid", "net.add", rule={"allow": "a b"})
+    no("invalid", "net.add", rule={"allow": "a.org", "deny": "a.org"})
+    no("not_found", "net.add", rule={"allow": "@nonesuch"})
+    no("invalid", "net.add", rule={"allow": "a.org"}, at=0)
+    no("invalid", "net.add", rule={"allow": "a.org"}, at=3)
+    no("invalid", "net.set", rules=[{"allow": "a.org"}, {}])
+    no("not_found", "net.remove", rule="a.wild.org")
+    no("not_found", "net.remove", rule=2)
+    no("not_found", "net.remove", rule=0)
+    no("not_found", "net.answer", id=1, verdict="allow")
+    no("invalid", "net.answer", id=1, verdict="yes")
+    no("limit", "net.set", rules=[{"allow": f"n{i}.org"} for i in range(1025)])
+    port = no("unsupported", "net.add", rule={"allow": "example.org:7001"})
+    assert "port 7001 has no listener" in port.message and "--allow HOST:PORT" in port.data["remedy"]
+    no("unsupported", "net.add", rule={"allow": "example.org:*"})
+    # A port that is denied needs no listener.
+    c.call("net.add", rule={"deny": "example.org:7001"})
+    c.call("net.remove", rule=1)
+    assert c.call("net.list")["rules"] == [{"allow": "example.org"}]
+
+
+def cut(c, _):
+    """A removed rule cuts a download in its middle; another one goes on."""
+    first, second = (c.start("python3", "-SE", "-c", DOWNLOAD, name, stdin=True) for name in ("example.org", "a.wild.org"))
+    c.until(lambda: b"open" in c.output(first) and b"open" in c.output(second))
+    assert c.call("net.remove", rule="example.org")["cut"] == 1
+    for process, outcome in ((first, "cut"), (second, "whole")):
+        c.call("exec.write", process=process, data="\n")
+        assert ended(c, process).endswith(outcome), outcome
+
+
+def questions(c, _):
+    # No client answers questions: they are refused at once.
+    assert ended(c, visit(c, "a.wild.org")) == "403"
+    asked = Client()
+    asked.call("events.subscribe", asks=True)
+
+    def question():
+        asked.until(lambda: [n for n in asked.notes if n["method"] == "net.ask"])
+        params = next(n for n in asked.notes if n["method"] == "net.ask")["params"]
+        asked.notes.clear()
+        return params
+
+    process = visit(c, "a.wild.org")
+    q = question()
+    assert (q["name"], q["port"]) == ("a.wild.org", 80)
+    assert c.call("net.list")["questions"] == [q]
+    assert asked.call("net.answer", id=q["id"], verdict="allow") == {}
+    assert ended(c, process) == "200"
+    assert c.call("net.list")["questions"] == []
+    c.refused("net.answer", "not_found", id=q["id"], verdict="allow")
+    # Another client may answer, too.
+    process = visit(c, "a.wild.org")
+    c.call("net.answer", id=question()["id"], verdict="deny")
+    assert ended(c, process) == "403"
+    process = visit(c, "a.wild.org")
+    c.call("net.answer", id=question()["id"], verdict="allow", remember=True)
+    assert [ended(c, process), ended(c, visit(c, "a.wild.org"))] == ["200", "200"]
+    # The last client that answers questions leaves while one waits.
+    process = visit(c, "example.org")
+    question()
+    asked.close()
+    assert ended(c, process) == "403"
+
+
+def lost(c, box):
+    """hutch-egress ends: a request that would change rules says so."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/comm") as comm, open(f"/proc/{pid}/status") as status:
+                if comm.read() == "hutch-egress\n" and f"\nPPid:\t{box.pid}\n" in status.read():
+                    os.kill(int(pid), 9)
+        except FileNotFoundError:
+            pass
+    c.call("events.subscribe", since=0)
+    c.until(lambda: c.events("egress-lost"))
+    c.refused("net.add", "disconnected", rule={"allow": "a.org"})
+    assert c.call("net.list")["rules"] == [{"allow": "example.org"}]
+
+
+def no_rules(c, _):
+    for method in ("net.list", "net.add"):
+        error = c.refused(method, "unsupported")
+        assert "--network none" in error.message and "--network allow" in error.data["remedy"]
+    assert c.call("info")["egress"] is None
+
+
+ALLOW = ("--network", "allow", "--allow", "example.org")
+CASES = {
+    "changes": (changes, ALLOW),
+    "in_order": (in_order, ALLOW),
+    "refused": (refused, ALLOW),
+    "cut": (cut, (*ALLOW, "--allow", "a.wild.org")),
+    "questions": (questions, ("--network", "allow", "--allow", '{"ask":"*"}')),
+    "lost": (lost, ALLOW),
+    "no_rules": (no_rules, ("--network", "none")),
+}
+
+if __name__ == "__main__":
+    play, options = CASES[sys.argv[2]]
+    box = Sandbox(HUTCH, options)
+    try:
+        play(Client(), box)
+        print("well")
+    finally:
+        box.end()
