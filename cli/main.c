@@ -155,6 +155,8 @@ static const struct verb {
 	  pool_main, false },
 	{ "cp", "copy files into it, out of it, or from one to another", cp_main, false },
 	{ "port", "ports of this host that lead into it: add, rm, ls", port_main, true },
+	{ "net", "what it may connect to: ls, allow, deny, ask, rm, log, answer",
+	  net_main, true },
 	{ "connect", "its control socket over stdin and stdout", connect_main, true },
 
 	{ "Watch it:", NULL, NULL, false },

@@ -17,6 +17,7 @@ int events_main(char **argv);
 int inspect_main(char **argv);
 int kill_main(char **argv);
 int logs_main(char **argv);
+int net_main(char **argv);
 int pause_main(char **argv);
 int policy_main(char **argv);
 int pool_main(char **argv);

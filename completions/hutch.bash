@@ -2,7 +2,7 @@
 
 # The verbs, their flags and the flags' values stand in one place; tests/run/completion.bats
 # compares them with the help of each verb.
-_hutch_verbs='act run create start exec shell pool cp port connect ps inspect logs events stats wait pause unpause
+_hutch_verbs='act run create start exec shell pool cp port net connect ps inspect logs events stats wait pause unpause
 	update rename stop kill rm changes diff apply discard snapshot fork commit policy why audit image doctor version help'
 _hutch_flags='--policy --image --pull --entrypoint --upper -v --volume --workspace --name --protect --protect-missing --toolchain --tmpfs --read-only -e --env
 	--env-file --secret --secret-file -w --workdir -u --user --hostname -i --interactive -t --tty --stdio
@@ -378,6 +378,32 @@ _hutch_port()
 	fi
 }
 
+_hutch_net()
+{
+	local words="${COMP_WORDS[3]} $cur"
+	if ((COMP_CWORD == 2)); then
+		_hutch_names
+	elif ((COMP_CWORD == 3)); then
+		_hutch_words 'ls allow deny ask rm log answer'
+	else
+		case $words in
+		'ls -'*) _hutch_words '--json -h --help' ;;
+		'log -'*) _hutch_words '-f --follow --json -h --help' ;;
+		'answer -'*) _hutch_words '--for -h --help' ;;
+		[ad]*' -'*) _hutch_words '--why -h --help' ;;
+		'rm -'*) _hutch_words '-h --help' ;;
+		answer\ *)
+			[[ ${COMP_WORDS[COMP_CWORD - 1]} != --for ]] || _hutch_words 'once sandbox'
+			[[ ${COMP_WORDS[COMP_CWORD - 1]} != +([0-9]) ]] || _hutch_words 'yes no'
+			;;
+		rm\ *)
+			_hutch_words "$("${COMP_WORDS[0]}" net "${COMP_WORDS[2]}" ls 2>/dev/null |
+				awk 'NR > 1 && NF { print $3 }')"
+			;;
+		esac
+	fi
+}
+
 # After the pool's name, `hutch pool create` takes the flags of `hutch create`.
 _hutch_pool()
 {
@@ -434,6 +460,8 @@ _hutch()
 		_hutch_audit
 	elif [[ ${COMP_WORDS[1]} == port ]]; then
 		_hutch_port
+	elif [[ ${COMP_WORDS[1]} == net ]]; then
+		_hutch_net
 	elif [[ ${COMP_WORDS[1]} == pool ]]; then
 		_hutch_pool
 	elif [[ ${COMP_WORDS[1]} == doctor ]]; then

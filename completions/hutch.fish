@@ -94,6 +94,7 @@ function __hutch_complete
     set -e words[1]
     set -l verb
     while set -l verbs (__hutch_verbs $verb); and set -q verbs[1]
+        test "$verb" != net; or set verbs (__hutch ps -q)
         set -q words[1]; or printf '%s\n' $verbs
         set -q words[1]; or return
         test "$verb" != help; or return

@@ -41,6 +41,7 @@ static const char *page_of(const char *synopsis)
 		{ "hutch commit ", "hutch-snapshot" },
 		{ "hutch policy ", "hutch-policy" },
 		{ "hutch audit ", "hutch-audit" },
+		{ "hutch net ", "hutch-net" },
 		{ "hutch port ", "hutch-port" },
 		{ "hutch pool ", "hutch-pool" },
 	};
@@ -225,9 +226,17 @@ static bool is_help(const char *word)
 	return !strcmp(word, "--help") || !strcmp(word, "-h");
 }
 
+static bool is_verb(const char *word)
+{
+	const size_t len = strspn(word, "abcdefghijklmnopqrstuvwxyz");
+
+	return len && (!word[len] || word[len] == ' ');
+}
+
 /* Returns the name of the operand number `n`, from 0, in a synopsis, allocated: "DST" of
  * "hutch cp [OPTIONS] SRC... DST".  Words in brackets are flags, and may have a blank in
- * them; "[IP:]HOST" is an operand. */
+ * them; "[IP:]HOST" is an operand.  A word of small letters is a verb, as in "hutch net
+ * NAME allow RULE". */
 static char *operand_name(const struct usage *u, size_t n)
 {
 	const char *at = u->synopsis + VERB_AT;
@@ -236,7 +245,7 @@ static char *operand_name(const struct usage *u, size_t n)
 	for (at += strspn(at, " "); *at; at += strspn(at, " ")) {
 		size_t len = *at == '[' ? strcspn(at, "]") + 1 : 0;
 		const bool is_flag = len && (!at[len] || strchr(" .", at[len]));
-		if (!is_flag && n-- == 0)
+		if (!is_flag && !is_verb(at) && n-- == 0)
 			break;
 		at += len + strcspn(at + len, " ");
 	}

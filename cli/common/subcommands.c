@@ -12,9 +12,18 @@
 #include "cli/common/report.h"
 #include "sandbox/launch/result.h"
 
+/* Returns the words before the subcommand, such as "hutch port", allocated. */
+static char *front_of(const struct subcommands *p)
+{
+	return text_format("hutch %s%s%s", p->verb, p->operand ? " " : "",
+			   p->operand ? p->operand : "");
+}
+
 static int print_help(const struct subcommands *p)
 {
-	(void)printf("hutch %s VERB\n\n%s\n\n", p->verb, p->about);
+	AUTO_FREE char *front = front_of(p);
+
+	(void)printf("%s VERB\n\n%s\n\n", front, p->about);
 	for (size_t i = 0; i < p->count; i++)
 		(void)printf("  %-10s %s\n", p->list[i].name, p->list[i].help);
 	(void)printf("\nMore: man hutch-%s\n", p->verb);
@@ -54,7 +63,7 @@ const char *subcommands_meant(const char *name)
 
 static int unknown(const struct subcommands *p, const char *name)
 {
-	AUTO_FREE char *names = names_of(p);
+	AUTO_FREE char *names = names_of(p), *front = front_of(p);
 	const char *meant = subcommands_meant(name ? name : "");
 	struct nearest n;
 	struct err e;
@@ -68,7 +77,7 @@ static int unknown(const struct subcommands *p, const char *name)
 	else
 		(void)options_missing(p->verb, "a verb", &e);
 	(void)nearest_suggest(&n, "", &e);
-	(void)err_remedy(&e, "hutch %s %s", p->verb, names);
+	(void)err_remedy(&e, "%s %s", front, names);
 	report_error(&e);
 	return EXIT_HUTCH;
 }

@@ -192,6 +192,21 @@ offers_the_flags_of() {
 	done
 }
 
+@test "the verbs of hutch net are completed behind a name, the flags of each, and answers" {
+	local verbs='allow answer ask deny log ls rm'
+	complete_words hutch net box ''
+	[ "$offered" = "$verbs" ]
+	for verb in $verbs; do
+		complete_words hutch net box "$verb" -
+		diff <(tr ' ' '\n' <<<"$offered" | sort) <("$HUTCH" net box "$verb" --help |
+			grep -oE '^ +(-[A-Za-z] )?--[a-z-]+' | grep -oE -- '--?[A-Za-z-]+' | sort)
+	done
+	complete_words hutch net box answer 1 ''
+	[ "$offered" = "no yes" ]
+	complete_words hutch net box answer --for ''
+	[ "$offered" = "once sandbox" ]
+}
+
 @test "the verbs of hutch image are completed, and the flags of each" {
 	complete_words hutch image ''
 	diff <(tr ' ' '\n' <<<"$offered") <("$HUTCH" image help | grep -oE '^  [a-z-]+ ' |
@@ -261,6 +276,7 @@ other_shells() {
 	other_shells 'hutch ' "$(verbs_of_help)" 'hutch im' image 'hutch help un' unpause \
 		'hutch image ' "$(verbs_of_help image)" 'hutch pool ' "$(verbs_of_help pool)" \
 		'hutch port ' "$(verbs_of_help port)" 'hutch audit ' "$(verbs_of_help audit)" \
+		'hutch net box ' "$(verbs_of_help net)" 'hutch net box log --' '--follow --help --json' \
 		'hutch policy ' "$(verbs_of_help policy)"
 	offers_of zsh 'hutch im'
 	[ "${edited[0]}" = 'hutch image ' ]
@@ -269,7 +285,7 @@ other_shells() {
 @test "zsh and fish complete the flags of each verb, and no other" {
 	local asked=() verb
 	for verb in $(verbs_of_help) 'image build' 'pool take' 'audit show'; do
-		[[ " image pool port audit policy version help " == *" $verb "* ]] ||
+		[[ " image pool port net audit policy version help " == *" $verb "* ]] ||
 			asked+=("hutch $verb -" "$("$HUTCH" $verb --help | grep -oE '^ +(-[A-Za-z] )?--[a-z-]+' |
 				grep -oE -- '--?[A-Za-z-]+' | sort | paste -sd ' ')")
 	done
@@ -326,7 +342,7 @@ other_shells() {
 	END
 	chmod +x bin/hutch
 	all=$(printf '%s\n' live $evil | sort | paste -sd ' ')
-	other_shells 'hutch exec ' "$all" 'hutch kill live ' "$all" 'hutch port add ' "$all" 'hutch rm ' 'ended live' 'hutch diff e' ended \
+	other_shells 'hutch exec ' "$all" 'hutch kill live ' "$all" 'hutch port add ' "$all" 'hutch net ' "$all" 'hutch rm ' 'ended live' 'hutch diff e' ended \
 		'hutch audit show --sandbox ' 'ended live' 'hutch pool take ' ready \
 		'hutch image rm l' local/a:1 'hutch run --image ho' host 'hutch policy check str' strict
 	other_shells 'hutch image rm ' "$(printf '%s\n' local/a:1 "${evil%% *}:2" | sort | paste -sd ' ')"

@@ -119,6 +119,16 @@ page_of() {
 	done) <(sed -n '/^## Presets$/,/^## What/p' "$top/docs/hutch-net.md" | grep '^| `@')
 }
 
+@test "the page of hutch net has the flags of its verbs" {
+	page=$top/docs/hutch-net.md
+	for verb in $("$HUTCH" net --help | grep -oE '^  [a-z]+ '); do
+		synopsis=$(grep -F "**hutch net** *NAME* **$verb**" "$page")
+		diff <("$HUTCH" net box "$verb" --help | grep -oE -- '--[a-z]+' | grep -vx -e --help | sort -u) \
+			<(grep -oE -- '--[a-z]+' <<<"$synopsis")
+		[ "$(page_of net box "$verb")" = hutch-net ]
+	done
+}
+
 @test "the page of hutch pool has the flags of its verbs" {
 	page=$top/docs/hutch-pool.md
 	for verb in create ls take rm; do

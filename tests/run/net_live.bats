@@ -33,6 +33,10 @@ live() {
 	live lost
 }
 
+@test "hutch net lists, adds and removes rules, prints what was refused, and answers" {
+	live verbs
+}
+
 @test "a sandbox without rules says so" {
 	live no_rules
 }

@@ -2,13 +2,15 @@
 """net_live.py HUTCH CASE: rules and questions of a sandbox that lives, by its control socket.  Runs in
 net_world.sh, whose internet has example.org and a.wild.org.  Inside, an allowed name has an address in
 198.18.0.0/16, and a refused one in 198.19.0.0/16."""
+import json
 import os
 import pathlib
+import subprocess
 import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from control import Client, Sandbox  # noqa: E402
+from control import PATIENCE, Client, Sandbox  # noqa: E402
 
 HUTCH = os.path.abspath(sys.argv[1])
 
@@ -188,6 +190,52 @@ def lost(c, box):
     assert c.call("net.list")["rules"] == [{"allow": "example.org"}]
 
 
+def verbs(c, box):
+    """The same by `hutch net`."""
+    def net(*words, code=0):
+        done = subprocess.run([HUTCH, "net", "box", *words], capture_output=True, text=True, timeout=PATIENCE)
+        assert done.returncode == code, done
+        return done.stderr if code else done.stdout
+
+    assert net("allow", "a.wild.org", "@pypi") == "allow a.wild.org\nallow @pypi\n"
+    assert net("deny", "--why", "no more", "example.org") == "deny example.org\n"
+    assert net("ls").splitlines() == [
+        "NUMBER   VERDICT   RULE          WHY", "1        deny      example.org   no more",
+        "2        allow     a.wild.org    -", "3        allow     @pypi         -",
+        "4        allow     example.org   -"]
+    assert json.loads(net("ls", "--json")) == c.call("net.list")
+    assert [pool(c, "example.org"), pool(c, "a.wild.org")] == [19, 18]
+    assert ended(c, visit(c, "example.org")) == "PermissionError"
+    assert net("rm", "1", "3", "a.wild.org") == "deny example.org\nallow @pypi\nallow a.wild.org\n"
+    assert "no rule has the target 'x.org'" in net("rm", "x.org", code=125)
+    assert "there is no rule 7" in net("rm", "7", code=125)
+    assert "port 81 has no listener" in net("allow", "example.org:81", code=125)
+    log = net("log")
+    assert "refused: connect to example.org" in log and "a rule denies this host" in log
+    assert "rules: 1; connections that were cut: 0" in log.splitlines()[-1]
+    assert net("ask", "*") == "ask *\n"
+    follower = subprocess.Popen([HUTCH, "net", "box", "log", "-f"], stdout=subprocess.PIPE, text=True)
+    try:
+        follow(c, net, follower.stdout)
+    finally:
+        follower.kill()
+        follower.communicate()
+
+
+def follow(c, net, log):
+    while "rules: 2" not in log.readline():
+        pass
+    process = visit(c, "a.wild.org")
+    while not (line := log.readline()).startswith("question"):
+        pass
+    number = line.split()[1].rstrip(":")
+    assert line == f"question {number}: a.wild.org port 80 (hutch net box answer {number} yes|no)\n"
+    assert net("ls").splitlines()[-2:] == ["QUESTION   NAME         PORT", f"{number}          a.wild.org   80"]
+    assert net("answer", number, "yes", "--for", "sandbox") == ""
+    assert [ended(c, process), ended(c, visit(c, "a.wild.org"))] == ["200", "200"]
+    assert f"no question {number} waits" in net("answer", number, "no", code=125)
+
+
 def no_rules(c, _):
     for method in ("net.list", "net.add"):
         error = c.refused(method, "unsupported")
@@ -203,6 +251,7 @@ CASES = {
     "cut": (cut, (*ALLOW, "--allow", "a.wild.org")),
     "questions": (questions, ("--network", "allow", "--allow", '{"ask":"*"}')),
     "lost": (lost, ALLOW),
+    "verbs": (verbs, ALLOW),
     "no_rules": (no_rules, ("--network", "none")),
 }
 
