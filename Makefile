@@ -538,7 +538,7 @@ deps demo-deps test-deps vm-deps dist-deps:
 	else echo "as root: $$line" >&2; exit 1; fi
 
 # Missing packages are named before the build, not by the first of many errors.
-HEADERS := archive.h ares.h curl/curl.h isa-l/igzip_lib.h libnl3/netlink/version.h openssl/evp.h seccomp.h sys/capability.h \
+HEADERS := archive.h ares.h curl/curl.h isa-l/igzip_lib.h netlink/netlink.h openssl/evp.h seccomp.h sys/capability.h \
            systemd/sd-bus.h vterm.h
 # Those that libraries.sh brings.
 STATIC_HEADERS := $(if $(STATIC),archive.h curl/curl.h isa-l/igzip_lib.h openssl/evp.h)
@@ -552,7 +552,7 @@ $(B)/headers:
 	@mkdir -p $(@D); missing=; \
 	command -v $(firstword $(CC)) >/dev/null || missing=" $(firstword $(CC))"; \
 	[ -n "$$missing" ] || for h in stdio.h $(filter-out $(STATIC_HEADERS),$(HEADERS)); do \
-	  echo "#include <$$h>" | $(CC) -E -x c -o /dev/null - 2>/dev/null || missing="$$missing $$h"; \
+	  echo "#include <$$h>" | $(CC) -isystem $(SYSROOT)/usr/include/libnl3 -E -x c -o /dev/null - 2>/dev/null || missing="$$missing $$h"; \
 	done; \
 	[ -e $(MUSL)/libc.a ] || missing="$$missing musl"; \
 	[ -z "$$missing" ] || { echo "not found, and needed to build hutch:$$missing" >&2; \

@@ -12,7 +12,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/fd_pass.h"
 #include "base/io.h"
@@ -33,7 +32,7 @@ enum { PEER_FD = 3, CONTROL_FD, SETUP_FD };
 /* The most bytes of lines that wait to be taken: more than hutch-egress keeps. */
 #define SAID_MAX (512u << 10)
 
-/* How long both may take to end in order. */
+/* How long both may take to end in order, or to say one thing more. */
 #define FINISH_MS 2000
 
 void egress_init(struct egress *x)
@@ -283,12 +282,10 @@ const char *egress_form_name(enum egress_form form)
  * hutch-egress ends, when it has said all that the gate had told it. */
 void egress_finish(struct egress *x)
 {
-	const int64_t due = clock_ms() + FINISH_MS;
-
 	own_close(&x->gate_control);
 	while (x->control >= 0) {
 		struct pollfd p = { .fd = x->control, .events = POLLIN };
-		if (poll(&p, 1, clock_wait(due, clock_ms())) == 0)
+		if (poll(&p, 1, FINISH_MS) == 0)
 			break;
 		egress_fill(x);
 	}

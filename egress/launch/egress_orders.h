@@ -34,7 +34,7 @@ int egress_order_set(struct egress *x, const struct list *rules, struct err *e);
 int egress_order_answer(struct egress *x, const struct egress_answer *answer,
 			struct err *e);
 
-/* Denies the question that is the news, for programs that have nobody to ask. */
+/* Denies the question that is the news, where no client could answer it. */
 void egress_deny(struct egress *x, const struct egress_news *question);
 
 void egress_flush(struct egress *x);

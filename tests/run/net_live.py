@@ -76,7 +76,7 @@ def changes(c, _):
     rules = [{"deny": "example.org", "why": "no more"}, {"allow": "a.wild.org"}, {"allow": "example.org"}]
     assert c.call("net.list")["rules"] == rules
     assert c.call("info")["egress"] == rules
-    # Of rules with one target the first goes.
+    # The first of two rules with one target goes.
     assert c.call("net.remove", rule="Example.org") == {"index": 1, "rule": rules[0], "cut": 0}
     assert pool(c, "example.org") == 18
     assert c.call("net.remove", rule=1)["rule"] == {"allow": "a.wild.org"}
@@ -133,7 +133,8 @@ def refused(c, _):
 
 def cut(c, _):
     """A removed rule cuts a download in its middle; another one goes on."""
-    first, second = (c.start("python3", "-SE", "-c", DOWNLOAD, name, stdin=True) for name in ("example.org", "a.wild.org"))
+    first, second = (c.start("python3", "-SE", "-c", DOWNLOAD, name, stdin=True)
+                     for name in ("example.org", "a.wild.org"))
     c.until(lambda: b"open" in c.output(first) and b"open" in c.output(second))
     assert c.call("net.remove", rule="example.org")["cut"] == 1
     for process, outcome in ((first, "cut"), (second, "whole")):
