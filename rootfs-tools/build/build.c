@@ -168,21 +168,26 @@ static int build(struct builder *b, int64_t now, struct digest *ret, struct err 
 	return name_it(b, ret, e);
 }
 
+static int set_network(struct policy *p, const char *network, struct err *e)
+{
+	static const enum network modes[] = { NETWORK_NONE, NETWORK_ALLOW, NETWORK_HOST };
+
+	for (size_t i = 0; i < ARRAY_LEN(modes); i++) {
+		p->network = modes[i];
+		if (!strcmp(policy_network_word(p), network))
+			return 0;
+	}
+	return err_set(e, ERR_USAGE, "--network takes none, allow or host, not '%.60s'",
+		       network);
+}
+
 static int check_rules(struct policy *p, const char *network, const struct list *allow,
 		       struct err *e)
 {
-	if (!strcmp(network, "allow"))
-		p->network = NETWORK_ALLOW;
-	else if (!strcmp(network, "host"))
-		p->network = NETWORK_HOST;
-	else if (strcmp(network, "none") != 0)
-		return err_set(e, ERR_USAGE,
-			       "--network takes none, allow or host, not '%.60s'",
-			       network);
 	for (size_t i = 0; i < allow->count; i++)
 		if (egress_policy_add(p, EGRESS_ALLOW, allow->items[i], e) < 0)
 			return -1;
-	return egress_policy_check(p, e);
+	return set_network(p, network, e) < 0 ? -1 : egress_policy_check(p, e);
 }
 
 int build_check_network(const char *network, const struct list *allow, const char **ret,
