@@ -322,8 +322,9 @@ static bool ask(struct client *c, const struct net_question *q)
 {
 	AUTO_FREE char *params = question_json(q);
 
-	if (!c->answers_asks || buffer_len(&c->conn.out) > CLIENT_HIGH)
-		return false;
+	if (!c->answers_asks || lines_is_over(&c->conn.lines) ||
+	    buffer_len(&c->conn.out) > CLIENT_HIGH)
+		return false; /* it could not answer, or would not read it */
 	rpc_put_notification(&c->conn.out, "net.ask", params);
 	return true;
 }

@@ -532,7 +532,7 @@ def descriptors_everywhere():
     client = Client()
     methods = ["info", "stats", "pause", "unpause", "rename", "events.subscribe", "exec.wait",
                "exec.signal", "exec.resize", "exec.list", "act", "cancel", "stop", "kill",
-               "exec.attach", "exec.write", "update", "logs", "nothing"]
+               "exec.attach", "exec.write", "update", "logs", "net.list", "net.add", "nothing"]
     for method in methods:
         for count in (1, 3):
             answer = client.call(method, {}, fds=[0] * count)

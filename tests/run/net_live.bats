@@ -13,6 +13,10 @@ live() {
 	live changes
 }
 
+@test "a sandbox that was made without a rule gets its first one" {
+	live first_rule
+}
+
 @test "requests of several clients are done in their order, and undo nothing of each other" {
 	live in_order
 }

@@ -89,6 +89,13 @@ def changes(c, _):
     assert [pool(c, "example.org"), pool(c, "a.wild.org")] == [19, 19]
 
 
+def first_rule(c, _):
+    """A sandbox that was made without a rule listens at the ports of most rules."""
+    assert ended(c, visit(c, "example.org")) == "PermissionError"
+    c.call("net.add", rule={"allow": "example.org"})
+    assert ended(c, visit(c, "example.org")) == "200"
+
+
 def in_order(c, _):
     """Requests of two clients, none of which awaits an answer, undo nothing of each other."""
     other = Client()
@@ -170,9 +177,12 @@ def questions(c, _):
     c.call("net.answer", id=question()["id"], verdict="allow", remember=True)
     assert [ended(c, process), ended(c, visit(c, "a.wild.org"))] == ["200", "200"]
     # The last client that answers questions leaves while one waits.
+    c.call("events.subscribe")
     process = visit(c, "example.org")
-    question()
+    id = question()["id"]
     asked.close()
+    c.until(lambda: [e for e in c.events("client") if e["clients"] == 1])
+    c.refused("net.answer", "not_found", id=id, verdict="allow")
     assert ended(c, process) == "403"
 
 
@@ -247,6 +257,7 @@ def no_rules(c, _):
 ALLOW = ("--network", "allow", "--allow", "example.org")
 CASES = {
     "changes": (changes, ALLOW),
+    "first_rule": (first_rule, ("--network", "allow")),
     "in_order": (in_order, ALLOW),
     "refused": (refused, ALLOW),
     "cut": (cut, (*ALLOW, "--allow", "a.wild.org")),
