@@ -507,7 +507,26 @@ def read_code(file):
     return line.split()[1].decode() if line else "closed"
 
 
+def websocket():
+    """Lines of no HTTP go both ways once the server has made a websocket."""
+    with connect("example.org", 80) as sock, sock.makefile("rb") as file:
+        sock.sendall(f"GET /echo HTTP/1.1\r\n{HOST}{UPGRADE}\r\n".encode())
+        code = read_code(file)
+        sock.sendall(b"a line\n" + BAD.encode())
+        return f"{code} {file.readline().decode().strip()} {file.readline().split()[0].decode()}"
+
+
+def end_behind(request):
+    """The guest sends its end behind the request, and the answer still comes."""
+    with connect("example.org", 80) as sock, sock.makefile("rb") as file:
+        sock.sendall(request.encode())
+        sock.shutdown(socket.SHUT_WR)
+        return read_code(file)
+
+
 HOST = "Host: example.org\r\n"
+UPGRADE = """Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r
+Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"""
 OTHER = "Host: other.org\r\n"
 GOOD = f"GET / HTTP/1.1\r\n{HOST}\r\n"
 BAD = f"GET / HTTP/1.1\r\n{OTHER}\r\n"
@@ -593,8 +612,7 @@ for name, requests, want, host in (
     ("another host in the second request", [GOOD, BAD], "200 reset", "200 200"),
     ("no host in the second request", [GOOD, "GET / HTTP/1.1\r\n\r\n"], "200 reset", "200 200"),
     ("another host after an upgrade that the server has not made",
-     [f"GET / HTTP/1.1\r\n{HOST}Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
-      "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n", BAD], "200 reset", "200 200"),
+     [f"GET / HTTP/1.1\r\n{HOST}{UPGRADE}\r\n", BAD], "200 reset", "200 200"),
     ("another host after an upgrade to HTTP/2",
      [f"GET / HTTP/1.1\r\n{HOST}Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
       "HTTP2-Settings: AAMAAABk\r\n\r\n", BAD], "200 reset", "200 200"),
@@ -603,6 +621,11 @@ for name, requests, want, host in (
      "200 reset", "200 200"),
 ):
     row("http", name, want, http, "example.org", *requests, host=host)
+
+row("http", "a websocket", "101 a line GET", websocket, host="101 a line GET")
+row("http", "an upgrade that the server has not made, with a request for another host behind it", ("200", "reset"),
+    http, "example.org", f"GET / HTTP/1.1\r\n{HOST}{UPGRADE}\r\n{BAD}", host="200")
+row("http", "the end behind a request", "200", end_behind, GOOD, host="200")
 
 # --- the inside ----------------------------------------------------------------------------
 
@@ -806,6 +829,16 @@ def half_open(count, port, then):
         return come_to(*then)
 
 
+def short_lived():
+    """Connections that the guest resets at once, before or amid a request."""
+    for i in range(5000):
+        with connect("example.org", (80, 443)[i // 2 % 2]) as sock:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            if i % 2:
+                sock.send(REQUEST[:i % len(REQUEST)])
+    return web("example.org")
+
+
 def full_table():
     """The table is full of connections to the resolver, and is free again when they have ended."""
     known = socket.gethostbyname("example.org")
@@ -865,6 +898,7 @@ def unread_answers():
 row("floods", "a full table", "reset, NOERROR 198.19, reached", full_table)
 row("floods", "1,000 connections to TLS that say nothing", "reached", half_open, 1000, 443, (web, "example.org"))
 row("floods", "1,000 connections to HTTP that say nothing", "reached", half_open, 1000, 80, (web, "example.org"))
+row("floods", "5,000 connections that end at once", "reached", short_lived)
 row("floods", "200 connections that the server holds", "reached", half_open, 200, 7000, (web, "example.org"))
 row("floods", "a connection beside a full table", "still here", held_connection)
 row("floods", "10,000 names", "True denied", many_names)

@@ -108,7 +108,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
         note("reached", "host", self.headers["Host"] if is_good else "unknown")
         return is_good
 
+    def echo(self):
+        """A websocket, as far as the gate knows: sends back each line."""
+        self.send_response(101)
+        self.end_headers()
+        for line in self.rfile:
+            self.wfile.write(line)
+
     def do_GET(self):
+        if self.path == "/echo":
+            self.echo()
+            return
         if self.path.startswith("/big/"):
             body = b"0123456789abcdef" * (int(self.path[5:]) // 16)
         else:
