@@ -54,20 +54,21 @@ bool flow_http_forbid(struct flow *f, unsigned reason)
 	return true;
 }
 
-/* Reads the guest's next bytes.  Returns false at an error. */
+/* Reads what has come from the guest, up to its end: an end that came with the last bytes
+ * has no event of its own.  Returns false at an error. */
 static bool fill(struct flow *f)
 {
 	struct flow_http *h = f->http;
-	size_t room = HELD_MAX - buffer_len(&h->held);
+	size_t room;
 
-	if (h->has_ended || !room)
-		return true;
-	uint8_t *to = buffer_reserve(&h->held, room);
-	ssize_t n = to ? recv(f->guest, to, room, MSG_DONTWAIT) : -1;
-	if (n < 0)
-		return errno == EAGAIN || errno == EINTR;
-	buffer_added(&h->held, (size_t)n);
-	h->has_ended = n == 0;
+	while (!h->has_ended && (room = HELD_MAX - buffer_len(&h->held)) > 0) {
+		uint8_t *to = buffer_reserve(&h->held, room);
+		ssize_t n = to ? recv(f->guest, to, room, MSG_DONTWAIT) : -1;
+		if (n < 0)
+			return errno == EAGAIN || errno == EINTR;
+		buffer_added(&h->held, (size_t)n);
+		h->has_ended = n == 0;
+	}
 	return true;
 }
 

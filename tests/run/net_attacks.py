@@ -626,6 +626,7 @@ row("http", "a websocket", "101 a line GET", websocket, host="101 a line GET")
 row("http", "an upgrade that the server has not made, with a request for another host behind it", ("200", "reset"),
     http, "example.org", f"GET / HTTP/1.1\r\n{HOST}{UPGRADE}\r\n{BAD}", host="200")
 row("http", "the end behind a request", "200", end_behind, GOOD, host="200")
+row("http", "the end behind a half of a request", "closed", end_behind, GOOD[:20])
 
 # --- the inside ----------------------------------------------------------------------------
 
