@@ -133,7 +133,7 @@ static char *proposal(const struct destination *d)
 	if (egress_rule_parse(&rule, EGRESS_ALLOW, target, &e) < 0)
 		return NULL;
 	egress_rule_done(&rule);
-	return text_format(EGRESS_FLAG "%s", target);
+	return text_format("--allow %s", target);
 }
 
 /* Adds the policy's rules.  policy_check() has read them before: none fails. */

@@ -121,8 +121,9 @@ static void tell_address(const char *at)
 	AUTO_FREE char *about =
 		!strncmp(at, "unix:", 5)
 			? text_copy(": it is not in the policy; -v shows a socket")
-			: text_format(": it is not in the policy; %s%s would let it",
-				      EGRESS_FLAG, at);
+			: text_format(
+				  ": it is not in the policy; --allow %s would let it",
+				  at);
 
 	line(what, about);
 }
@@ -130,8 +131,8 @@ static void tell_address(const char *at)
 static void tell_addresses(const struct learn *l)
 {
 	static const char names[] =
-		"note: it asked for addresses of names (DNS): " EGRESS_FLAG
-		"HOST would let it connect to one";
+		"note: it asked for addresses of names (DNS): --allow HOST would let it "
+		"connect to one";
 	const struct trace_set *t = &l->trace.seen;
 	bool asked = false;
 
