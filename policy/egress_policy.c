@@ -40,24 +40,38 @@ char *egress_policy_text(enum egress_verdict verdict, const char *word)
 	return json_write_end(&b);
 }
 
+/* Returns the flag that says a rule with this verdict, allocated; NULL: none says all of
+ * it. */
+static char *flag_of(const char *json, enum egress_verdict verdict)
+{
+	static const char middle[] = "\",\"why\":\"";
+	const char *word = egress_verdict_word(verdict);
+	AUTO_FREE char *before = text_format("{\"%s\":\"", word);
+	const size_t len = strlen(json), start = strlen(before);
+
+	if (strncmp(json, before, start) != 0 || len <= start + strlen("\"}"))
+		return NULL;
+	const int rest = (int)(len - start - strlen("\"}"));
+	AUTO_FREE char *value = text_format("%.*s", rest, json + start);
+	char *why = strstr(value, middle);
+	if (why) {
+		char *text = why + strlen(middle);
+		*why = '=';
+		memmove(why + 1, text, strlen(text) + 1);
+	}
+	AUTO_FREE char *whole = egress_policy_text(verdict, value);
+	return strcmp(whole, json) != 0 ? NULL : text_format("--%s %s", word, value);
+}
+
 char *egress_policy_line(const char *json)
 {
 	static const enum egress_verdict verdicts[] = { EGRESS_ALLOW, EGRESS_DENY,
 							EGRESS_ASK };
+	char *flag = NULL;
 
-	for (size_t i = 0; i < ARRAY_LEN(verdicts); i++) {
-		const char *verdict = egress_verdict_word(verdicts[i]);
-		AUTO_FREE char *before = text_format("{\"%s\":\"", verdict);
-		const size_t len = strlen(json), start = strlen(before);
-		if (strncmp(json, before, start) != 0 || len < start + 3)
-			continue;
-		AUTO_FREE char *target =
-			text_format("%.*s", (int)(len - start - 2), json + start);
-		AUTO_FREE char *whole = egress_policy_text(verdicts[i], target);
-		if (!strcmp(whole, json))
-			return text_format("--%s %s", verdict, target);
-	}
-	return on_one_line(json);
+	for (size_t i = 0; !flag && i < ARRAY_LEN(verdicts); i++)
+		flag = flag_of(json, verdicts[i]);
+	return flag ? flag : on_one_line(json);
 }
 
 int egress_policy_check_text(const char *json, struct err *e)

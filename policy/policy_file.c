@@ -190,6 +190,15 @@ static char *host_path(const struct source *from, const char *value)
 			   value + (strncmp(value, "./", 2) ? 0 : 2));
 }
 
+/* Returns the verdict of the rules of a flag, --allow, --deny or --ask; of a file, whose
+ * rules are objects, any. */
+static enum egress_verdict verdict_of(const char *flag)
+{
+	return !strcmp(flag, "deny")  ? EGRESS_DENY
+	       : !strcmp(flag, "ask") ? EGRESS_ASK
+				      : EGRESS_ALLOW;
+}
+
 /* Returns the value in the form that the flag takes.  A relative path, also that of an
  * image "dir:PATH", is completed by host_path(). */
 static char *as_flag_takes_it(const struct source *from, const struct setting_kind *kind,
@@ -199,7 +208,7 @@ static char *as_flag_takes_it(const struct source *from, const struct setting_ki
 	if (kind->is_path && !is_switch)
 		return host_path(from, value);
 	if (!strcmp(kind->key, EGRESS_RULES))
-		return egress_policy_text(EGRESS_ALLOW, value);
+		return egress_policy_text(verdict_of(from->name), value);
 	if (strcmp(kind->key, "image") || strncmp(value, "dir:", 4))
 		return text_copy(value);
 	AUTO_FREE char *path = host_path(from, value + 4);
@@ -584,9 +593,12 @@ int policy_file_read(struct policy_file *s, const char *name, struct err *e)
 /* --- what flags say --------------------------------------------------------------- */
 
 /* Finds the kind of a flag's setting.  The flag "env" has two kinds: -e KEY=VALUE is an
- * entry of a map, and -e KEY, which passes the caller's value on, an entry of a list. */
+ * entry of a map, and -e KEY, which passes the caller's value on, an entry of a list.
+ * --allow, --deny and --ask make one list, since the order of all counts. */
 static const struct setting_kind *kind_of(const char *flag, const char *value)
 {
+	if (!strcmp(flag, "deny") || !strcmp(flag, "ask"))
+		flag = "allow";
 	for (const struct setting_kind *k = setting_kinds; k->key; k++) {
 		const bool is_pair = value && strchr(value, '=');
 		if (!strcmp(k->flag, flag) &&

@@ -46,12 +46,15 @@ static void test_rules_of_files_are_printed_again(void **state)
 			  &e),
 		0);
 	assert_int_equal(policy_file_say(&s, "allow", "b.org:22", ".", &e), 0);
+	assert_int_equal(policy_file_say(&s, "deny", "c.org=not here", ".", &e), 0);
+	assert_int_equal(policy_file_say(&s, "ask", "d.org", ".", &e), 0);
 	AUTO_FREE char *text = settings_print(&s);
 	assert_string_equal(
-		text,
-		"{\"version\":1,\"network\":\"none\",\"egress\":{\"rules\":["
-		"{\"allow\":\"@pypi\"},{\"deny\":\"a.org\",\"why\":\"no\"},"
-		"{\"ask\":\"*\"},{\"allow\":\"b.org:22\"}]},\"limits\":{\"pids\":\"7\"}}");
+		text, "{\"version\":1,\"network\":\"none\",\"egress\":{\"rules\":["
+		      "{\"allow\":\"@pypi\"},{\"deny\":\"a.org\",\"why\":\"no\"},"
+		      "{\"ask\":\"*\"},{\"allow\":\"b.org:22\"},"
+		      "{\"deny\":\"c.org\",\"why\":\"not here\"},{\"ask\":\"d.org\"}]},"
+		      "\"limits\":{\"pids\":\"7\"}}");
 	policy_file_done(&s);
 }
 
@@ -133,6 +136,9 @@ static void test_a_rule_is_said_as_its_flag(void **state)
 		{ "{\"allow\":\"b.org\",\"tls\":\"any\"}",
 		  "{\"allow\":\"b.org\",\"tls\":\"any\"}" },
 		{ "{\"allow\":\"\"}", "{\"allow\":\"\"}" },
+		{ "{\"deny\":\"b.org\",\"why\":\"not here\"}", "--deny b.org=not here" },
+		{ "{\"allow\":\"b.org\",\"why\":\"x\"}",
+		  "{\"allow\":\"b.org\",\"why\":\"x\"}" },
 		{ "{\n\t\"deny\": \"b.org\"\r\n}", "{  \"deny\": \"b.org\"  }" },
 		{ "{}", "{}" },
 	};
