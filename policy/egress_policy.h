@@ -8,8 +8,6 @@
 struct err;
 struct policy;
 
-#define EGRESS_FLAG "--allow "
-
 /* Returns the value of --allow, --deny or --ask as a rule in JSON, allocated: "pypi.org"
  * becomes {"allow":"pypi.org"}, "a.org=not here" of --deny {"deny":"a.org","why":"not
  * here"}, and an object stays as it is, but on one line. */

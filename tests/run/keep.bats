@@ -88,13 +88,13 @@ says() {
 }
 
 @test "the rules about connections are kept" {
-	kept --allow pypi.org
+	kept --deny b.org=no --allow pypi.org
 	ended_box stop -t 0
 	again
 	in_box 'cat /etc/resolv.conf; bash -c "echo >/dev/tcp/a.org/80" 2>&1 || true'
 	[[ $output == 'nameserver 10.0.2.2'*'Permission denied'* ]]
 	ended_box stop -t 0
-	[ "$(jq -c .egress data/hutch/kept/*/policy.json)" = '{"rules":[{"allow":"pypi.org"}]}' ]
+	[ "$(jq -c .egress data/hutch/kept/*/policy.json)" = '{"rules":[{"deny":"b.org","why":"no"},{"allow":"pypi.org"}]}' ]
 }
 
 @test "a reboot takes the state folder, and no more" {

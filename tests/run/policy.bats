@@ -256,7 +256,8 @@ wrong_key() {
 }
 
 # The schema, the table of the manual page and the code must have the same keys.  The flags must
-# correspond to them, except flags about how one command is run.
+# correspond to them, except flags about how one command is run; --deny and --ask have the key
+# of --allow.
 @test "schema, manual page, flags and code say the same" {
 	top=$BATS_TEST_DIRNAME/../..
 	python3 "$here/policy.py" "$top" >keys
