@@ -151,19 +151,22 @@ static void read_rules(const struct policy *p, struct egress_rules *ret)
 static void say_rule(const struct destination *d, const struct egress_rule *rule,
 		     struct answer *ret)
 {
-	const bool is_yes = rule->verdict == EGRESS_ALLOW;
+	static const struct {
+		const char *text, *change;
+	} rows[] = {
+		[EGRESS_ALLOW] = { "is allowed by a rule", NULL },
+		[EGRESS_DENY] = { "is refused by a rule",
+				  "a rule that allows it, before that rule" },
+		[EGRESS_ASK] = { "is asked about, and refused where no client answers",
+				 "a yes to the question: hutch net NAME answer" },
+	};
+	const char *change = rows[rule->verdict].change;
 
-	answer_set(
-		ret, is_yes, "network",
-		text_format("%s %s%s%s", d->text,
-			    is_yes ? "is allowed by a rule"
-			    : rule->verdict == EGRESS_ASK
-				    ? "is refused: a rule asks, and no program can answer"
-				    : "is refused by a rule",
-			    rule->why ? ": " : "", rule->why ? rule->why : ""));
+	answer_set(ret, rule->verdict == EGRESS_ALLOW, "network",
+		   text_format("%s %s%s%s", d->text, rows[rule->verdict].text,
+			       rule->why ? ": " : "", rule->why ? rule->why : ""));
 	ret->line = text_copy(rule->from);
-	if (!is_yes)
-		ret->change = text_copy("a rule that allows it, before that rule");
+	ret->change = change ? text_copy(change) : NULL;
 }
 
 /* Says that no rule decides. */

@@ -238,8 +238,9 @@ asks() {
 	asks no 'a.org:22 is refused by a rule: it is slow' './net.json: egress.rules ({"deny": "a.org", "why": "it is slow"})' "$before" \
 		a.org:22 --policy ./net.json
 	asks yes 'b.org:80 is allowed by a rule' './net.json: egress.rules (--allow *.org)' - b.org:80 --policy ./net.json
-	asks no 'b.com:80 is refused: a rule asks, and no program can answer' './net.json: egress.rules ({"ask": "b.com"})' "$before" \
-		b.com:80 --policy ./net.json --allow b.com
+	asks no 'b.com:80 is asked about, and refused where no client answers' './net.json: egress.rules ({"ask": "b.com"})' \
+		'a yes to the question: hutch net NAME answer' b.com:80 --policy ./net.json --allow b.com
+	asks no 'd.org:80 is refused by a rule: it is late' '--deny d.org=it is late' "$before" d.org:80 --deny 'd.org=it is late' --allow '*'
 	asks yes 'c.com:80 is allowed by a rule' '--allow c.com' - c.com:80 --policy ./net.json --allow c.com
 }
 
