@@ -42,7 +42,7 @@ NOT_AS_ROOT = set("""act archive audit bash_texts broker codes completion contro
     cow cp create day demo docs doctor edit egress env environment errand floods git grep hostile hosts
     image_build image_copied image_fuse image_hostile image_launch image_pull image_ranges
     image_runtime image_store image_upper input keep killed landlock landlock_root learn library
-    limits log logs missing named net net_death openhands policy pool ports processes refused
+    limits log logs missing named allow net_attacks net_death net_live openhands policy pool ports processes refused
     results rules sdk seccomp secrets session session_rows snapshot static stdio stopped stream
     terminal typed update why window wrong_inputs""".split())
 # Suites of NOT_AS_ROOT of which root runs only the cases whose names contain this text.
