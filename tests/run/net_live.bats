@@ -41,6 +41,34 @@ live() {
 	live verbs
 }
 
+@test "a sandbox that is started again has the rules that it was made with; the audit log has all" {
+	catch as_who env HUTCH="$HUTCH" "$here/net_world.sh" sh -ec '
+		mkdir -p "$W/img/usr"
+		trap "\"$HUTCH\" rm -q -f box >/dev/null" EXIT
+		"$HUTCH" create -q --keep --image "dir:$W/img" -v /usr:/usr:ro --audit "$W/audit" \
+			--network allow --allow example.org box
+		"$HUTCH" net box allow other.org
+		"$HUTCH" net rm box 2
+		"$HUTCH" inspect box | jq -c ".[].egress"
+		"$HUTCH" stop -q box
+		"$HUTCH" start -q box
+		"$HUTCH" net box ls --json
+		"$HUTCH" audit show --json "$W/audit" | jq -r "select(.params) | .method, .params"'
+	diff <(echo "$output") - <<-END
+		box
+		allow other.org
+		allow example.org
+		[{"allow":"other.org"}]
+		box
+		box
+		{"rules":[{"allow":"example.org"}],"questions":[]}
+		net.add
+		{"rule":{"allow":"other.org"},"at":1}
+		net.remove
+		{"rule":2}
+	END
+}
+
 @test "a sandbox without rules says so" {
 	live no_rules
 }
