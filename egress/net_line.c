@@ -28,6 +28,8 @@ void net_line_write(struct buffer *b, const struct net_line *x)
 	json_write_text(b, "verdict", x->verdict);
 	json_write_text(b, "rule", x->rule);
 	put_text(b, "reason", reason_word(x->reason));
+	if (x->why)
+		json_write_text(b, "why", x->why);
 	put_text(b, "name", x->name);
 	json_write_count(b, "port", x->port);
 	put_text(b, "address", x->address);

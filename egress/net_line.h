@@ -9,7 +9,7 @@
  * it is refused, "end" when one that was allowed has ended: then "up" and "down" are its
  * bytes as the gate has counted them, and "ms" its duration; "reason" says what cut it.
  * In "allow" and "deny" "ms" is the time that the decision took.  "asked" is true where a
- * user has answered.  "by" is "gate" for what the gate refused itself, and "count" how
+ * user has answered.  "why" is the reason that a rule gives which denies.  "by" is "gate" for what the gate refused itself, and "count" how
  * many of a kind the line stands for.  Members that are unknown are null. */
 #pragma once
 #include <stdbool.h>
@@ -22,6 +22,7 @@ struct buffer;
 struct net_line {
 	const char *verdict;
 	const char *rule; /* text; NULL: none has decided */
+	const char *why;  /* the reason that this rule gives; NULL: none */
 	enum reason reason;
 	const char *name;		/* "" or NULL: none */
 	const char *address;		/* "" or NULL: none */

@@ -89,6 +89,14 @@ static void say_line(struct upstream *u, struct net_line *line)
 	buffer_done(&b);
 }
 
+/* Returns the reason that a rule gives for what it denies. */
+static const char *why_denied(const struct upstream *u, size_t rule)
+{
+	return rule < u->rules.count && u->rules.items[rule].verdict == EGRESS_DENY
+		       ? u->rules.items[rule].why
+		       : NULL;
+}
+
 /* Writes what is known of a connection. */
 static void tell(struct upstream *u, const struct connection *c, struct net_line *line)
 {
@@ -98,6 +106,7 @@ static void tell(struct upstream *u, const struct connection *c, struct net_line
 	if (a->family)
 		line->address = address_print(a, address);
 	line->rule = upstream_rule_text(u, c->rule);
+	line->why = why_denied(u, c->rule);
 	line->name = c->goal.name.text;
 	line->port = c->goal.port;
 	line->cname = c->cname.text;
@@ -117,6 +126,7 @@ void upstream_tell_event(struct upstream *u, const struct frames_event *x, bool 
 	struct net_line line = {
 		.verdict = x->reason == REASON_NONE ? "allow" : "deny",
 		.rule = upstream_rule_text(u, x->rule),
+		.why = why_denied(u, x->rule),
 		.reason = x->reason,
 		.name = x->name,
 		.address = x->address.len ? address_print(&a, address) : NULL,

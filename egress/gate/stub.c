@@ -96,10 +96,13 @@ static void answer(struct gate *g, const struct asker *to, const struct dns_ques
 
 /* --- judging ------------------------------------------------------------------------ */
 
-static void tell_refused(struct gate *g, unsigned reason, const char *name)
+/* `rule`: the index of the rule that refuses; EGRESS_NO_RULE: none. */
+static void tell_refused(struct gate *g, unsigned reason, size_t rule, const char *name)
 {
 	const struct frames_event event = { .reason = reason,
-					    .rule = FRAMES_NO_RULE,
+					    .rule = rule == EGRESS_NO_RULE
+							    ? FRAMES_NO_RULE
+							    : (uint32_t)rule,
 					    .name = name,
 					    .sni = "",
 					    .count = 1 };
@@ -119,7 +122,7 @@ static void answer_address(struct gate *g, const struct asker *to,
 	if (q->type == DNS_A || q->type == DNS_ANY) {
 		r.address = dns_names_address(g->names, pool, name);
 		if (!r.address) {
-			tell_refused(g, REASON_LIMIT, name);
+			tell_refused(g, REASON_LIMIT, EGRESS_NO_RULE, name);
 			r.rcode = DNS_SERVFAIL;
 		}
 	}
@@ -135,7 +138,7 @@ static void answer_refused(struct gate *g, const struct asker *to,
 	if (q->type != DNS_AAAA)
 		tell_refused(g,
 			     d->rule == EGRESS_NO_RULE ? REASON_NO_RULE : REASON_DENIED,
-			     name->text);
+			     d->rule, name->text);
 	if (host_name_is_special(name))
 		answer(g, to, q, &none);
 	else
@@ -217,7 +220,7 @@ static void handle(struct gate *g, const struct asker *to, const uint8_t *msg, s
 	if (verdict == DNS_DROP)
 		return;
 	if (verdict == DNS_ODD_NAME)
-		tell_refused(g, REASON_NAME_INVALID, "");
+		tell_refused(g, REASON_NAME_INVALID, EGRESS_NO_RULE, "");
 	if (verdict != DNS_QUESTION)
 		answer(g, to, &q, &empty);
 	else if (q.type == DNS_PTR)

@@ -56,6 +56,7 @@ static void read_host(const struct json_at *net, struct refused_host *ret)
 	(void)snprintf(ret->host, sizeof(ret->host), "%s",
 		       *name ? name : text_of(net, "address"));
 	(void)snprintf(ret->rule, sizeof(ret->rule), "%s", text_of(net, "rule"));
+	(void)snprintf(ret->why, sizeof(ret->why), "%s", text_of(net, "why"));
 }
 
 /* Returns the row of that host; the last row, if there is no room. */
@@ -153,9 +154,9 @@ char *refused_host_remedy(const struct refused_host *h)
 
 static char *cause_of(const struct refused_host *h)
 {
-	return *h->rule && h->reason == REASON_DENIED
-		       ? text_format("the rule deny %s", h->rule)
-		       : text_copy(reason_text(h->reason));
+	if (!*h->rule || h->reason != REASON_DENIED)
+		return text_copy(reason_text(h->reason));
+	return text_format("the rule deny %s%s%s", h->rule, *h->why ? ": " : "", h->why);
 }
 
 char *refused_host_members(const struct refused_host *h)

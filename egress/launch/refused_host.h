@@ -19,6 +19,7 @@ struct list;
 struct refused_host {
 	char host[REFUSED_HOST_LEN]; /* "": hosts for which the table had no row */
 	char rule[328];		     /* the rule that refuses; "": none */
+	char why[304];		     /* the reason that it gives; "": none */
 	uint16_t port;		     /* 0: a question for the name */
 	enum reason reason;
 	uint64_t count;

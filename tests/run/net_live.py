@@ -222,7 +222,7 @@ def verbs(c, box):
     assert "there is no rule 7" in net("rm", "7", code=125)
     assert "port 81 has no listener" in net("allow", "example.org:81", code=125)
     log = net("log")
-    assert "refused: connect to example.org" in log and "a rule denies this host" in log
+    assert "refused: connect to example.org" in log and "the rule deny example.org" in log
     assert "rules: 1; connections that were cut: 0" in log.splitlines()[-1]
     assert net("ask", "*") == "ask *\n"
     follower = subprocess.Popen([HUTCH, "net", "box", "log", "-f"], stdout=subprocess.PIPE, text=True)

@@ -177,6 +177,11 @@ static void test_words_for_each_reason(void **state)
 		  "\"rule\":\"*.org\",\"port\":443}",
 		  "a connection to a.org:443 was refused (network: the rule deny *.org)",
 		  "hutch-net(1) says what is refused, and why" },
+		{ "{\"verdict\":\"deny\",\"reason\":\"denied\",\"name\":\"a.org\","
+		  "\"rule\":\"a.org\",\"why\":\"not here\",\"port\":0}",
+		  "a connection to a.org was refused (network: the rule deny a.org: not "
+		  "here)",
+		  "hutch-net(1) says what is refused, and why" },
 		{ "{\"verdict\":\"deny\",\"reason\":\"upstream-failed\",\"name\":\"a.org\","
 		  "\"port\":443}",
 		  "a connection to a.org:443 failed (network: the host could not be reached)",
