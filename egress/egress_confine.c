@@ -78,7 +78,7 @@ static int enter(const int *keep, size_t count, struct err *e)
 		return err_sys(e, "prctl PR_SET_NO_NEW_PRIVS");
 	if (landlock_abi() > 0 && landlock_confine(NULL, 0, LANDLOCK_SPARES_TCP, e) < 0)
 		return -1;
-	return seccomp_install(&program, e);
+	return seccomp_install(&program, e); /* layer: egress-seccomp */
 }
 
 int egress_confine_enter(const int *keep, size_t count, struct err *e)

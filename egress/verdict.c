@@ -66,7 +66,7 @@ static enum reason judge_own(const struct address *a, verdict_own *own, void *co
 	struct address inner[ADDRESS_INNER_MAX];
 	size_t count = address_inner(a, inner);
 
-	if (own(context, a) != HOST_ADDRESSES_OTHER)
+	if (own(context, a) != HOST_ADDRESSES_OTHER) /* layer: egress-own-address */
 		return REASON_HOST_ADDRESS;
 	for (size_t i = 0; i < count; i++)
 		if (own(context, &inner[i]) != HOST_ADDRESSES_OTHER)

@@ -196,7 +196,7 @@ static int set_up_guest(struct nl_sock *s, bool has_ipv6, struct err *e)
 	int device = device_index(GUEST_DEVICE, e);
 	const struct way ways[] = {
 		{ "0.0.0.0/0", RTN_UNICAST, device, GATEWAY_GATE, NULL },
-		{ REFUSED_RANGE, RTN_PROHIBIT, 0, NULL, NULL },
+		{ REFUSED_RANGE, RTN_PROHIBIT, 0, NULL, NULL }, /* layer: refused-names */
 		{ GATEWAY_GATE6 "/128", RTN_UNICAST, device, NULL, NULL },
 		{ "::/0", RTN_UNICAST, device, GATEWAY_GATE6, NULL },
 	};

@@ -82,14 +82,14 @@ static int confine(struct err *e)
 						 .count = ARRAY_LEN(gate_program) };
 
 	raise_descriptor_limit();
-	if (caps_drop(e) < 0)
+	if (caps_drop(e) < 0) /* layer: gate-caps */
 		return -1;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return err_sys(e, "prctl");
 	if (landlock_abi() > 0 && landlock_confine(NULL, 0, 0, e) < 0)
 		return -1;
-	return seccomp_install(&program, e);
+	return seccomp_install(&program, e); /* layer: gate-seccomp */
 }
 
 static int set_up(char **argv, struct gate *g, struct err *e)

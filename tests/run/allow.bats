@@ -92,6 +92,17 @@ net() {
 	[[ $output == $'2\n0' ]]
 }
 
+@test "hutch-gate has no privilege" {
+	world setsid -w sh -c 'mkfifo "$HOME/in" "$HOME/out"
+		"$HUTCH" run -i --network allow --allow example.org sh -c "echo runs; read _" <"$HOME/in" >"$HOME/out" &
+		exec 5>"$HOME/in" 6<"$HOME/out"
+		read -r _ <&6
+		grep -E "^(Seccomp|NoNewPrivs|CapPrm|CapEff):" "/proc/$(pgrep -s 0 -x hutch-gate)/status"
+		exec 5>&-
+		wait'
+	[[ $output == $'CapPrm:\t0000000000000000\nCapEff:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2' ]]
+}
+
 # kills PROGRAM: kills it by SIGKILL while a sandbox has a connection, which then makes another.
 kills() {
 	world setsid -w sh -c 'mkfifo "$HOME/in" "$HOME/out"
