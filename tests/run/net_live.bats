@@ -44,6 +44,7 @@ live() {
 @test "a sandbox that is started again has the rules that it was made with; the audit log has all" {
 	catch as_who env HUTCH="$HUTCH" "$here/net_world.sh" sh -ec '
 		mkdir -p "$W/img/usr"
+		ln -s usr/lib usr/lib64 "$W/img"
 		trap "\"$HUTCH\" rm -q -f box >/dev/null" EXIT
 		"$HUTCH" create -q --keep --image "dir:$W/img" -v /usr:/usr:ro --audit "$W/audit" \
 			--network allow --allow example.org box
