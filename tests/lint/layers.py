@@ -6,6 +6,7 @@ tests/layers/README.md says what a layer is.  Only tests/layers/run.sh, which bu
 each, sees that a test fails without it; this check sees lines and tests that got other words.
 """
 import collections
+import re
 import sys
 
 import report
@@ -14,6 +15,8 @@ sys.path.append(str(report.TOP / "tests/layers"))
 import patch  # noqa: E402
 
 TABLE = "tests/layers/layers.tsv"
+# Words of the language, which a file need not have otherwise.
+C_WORDS = set("const false for if int NULL return size_t sizeof struct true UINT64_MAX void".split())
 # Kind of test: the file that has it, and the text before its name in that file.
 TESTS = {"run": ("tests/run/{}.bats", '@test "'), "unit": ("tests/unit/test_{}.c", ""),
          "escape": ("tests/escape/expect.tsv", "")}
@@ -59,6 +62,19 @@ def unfit(table, sources):
             yield f"{layer}: '{instead}' and '{line}' do not both end a statement"
 
 
+def unknown_words(table, sources):
+    """A text with a word that is neither its file's nor a function of a header: a name was changed
+    in the code, and the row would not compile."""
+    functions = set(re.findall(r"(\w+)\(", "".join(
+        text for file, text in sources.items() if file.endswith(".h"))))
+    files = {layer: text for text in sources.values() for layer, _ in patch.layers(text)}
+    for layer, instead, _ in patch.rows(table):
+        words = set(re.findall(r"[A-Za-z_]\w*", re.sub(r'"[^"]*"', "", instead))) - C_WORDS
+        known = functions | set(re.findall(r"[A-Za-z_]\w*", files.get(layer, "")))
+        if layer in files and words - known:
+            yield f"{layer}: '{instead}' has words that its file has not: {', '.join(sorted(words - known))}"
+
+
 def untested(table, tests):
     for layer, _, names in patch.rows(table):
         if not names:
@@ -76,6 +92,7 @@ def checks(table, sources, tests):
     return [
         ("each marker has one row, and each row has one marker", unmatched(table, sources)),
         ("each row's text changes its line and fits there", unfit(table, sources)),
+        ("each row's text has the words of its file", unknown_words(table, sources)),
         ("each row names tests that are there", untested(table, tests)),
     ]
 

@@ -198,6 +198,7 @@ LAYERS = [
     ("x\tif (f())\tunit/y\n", SOURCE, "each row's text"),
     (ROW, "\tif (f() || /* layer: x */\n\t    g())\n", "each row's text"),
     (ROW, "\tif (f())\n\t/* layer: x */", "each row's text"),
+    ("x\tif (g())\tunit/y\n", SOURCE, "each row's text has the words"),
     ("x\t-\n", "f(); /* layer: x */", "each row names"),
     (ROW.replace("/y", "/z"), SOURCE, "each row names"),
     (ROW.replace("unit/y", "run/y:but a comment"), SOURCE, "each row names"),
