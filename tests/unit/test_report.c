@@ -93,6 +93,7 @@ static void show_json(void)
 	"{\"version\":1,\"status\":\"setup-error\",\"exit_code\":125,\"signal\":null,"  \
 	"\"wall_s\":0.000000,\"user_s\":0.000000,\"sys_s\":0.000000,"                   \
 	"\"memory_peak_bytes\":null,\"pids_peak\":null,\"degraded\":[],\"refused\":[]," \
+	"\"network\":{\"mode\":null,\"form\":null},"                                    \
 	"\"error\":{\"kind\":\"usage\",\"message\":\"no\",\"remedy\":null}}\n"
 
 static const struct shown shown[] = {
