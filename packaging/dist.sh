@@ -31,7 +31,7 @@ notices() {
 	local name
 	mkdir -p "$1"
 	cp "$build"/libraries/doc/*.copyright "$build/libraries/versions" "$top/LICENSE" "$1"
-	for name in musl libcap-dev libvterm-dev libseccomp-dev libc6; do
+	for name in musl libcap-dev libvterm-dev libc-ares-dev libnl-3-dev libseccomp-dev libc6; do
 		cp "$sysroot/usr/share/doc/$name/copyright" "$1/$name.copyright"
 	done
 }
