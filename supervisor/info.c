@@ -94,6 +94,14 @@ static const char *workspace_of(const struct supervisor *s)
 	return NULL;
 }
 
+static void put_network(const struct launch *l, struct buffer *b)
+{
+	json_write_open(b, "network", "{");
+	json_write_text(b, "mode", policy_network_word(l->policy));
+	json_write_text(b, "form", egress_form_name(l->sandbox.network.form));
+	json_write_close(b, "}");
+}
+
 char *supervisor_info(const struct supervisor *s)
 {
 	const struct launch *l = s->launch;
@@ -121,10 +129,7 @@ char *supervisor_info(const struct supervisor *s)
 	put_environment(&l->plan.env, &b);
 	json_write_text(&b, "user", user);
 	json_write_raw(&b, "limits", limits);
-	json_write_open(&b, "network", "{");
-	json_write_text(&b, "mode", policy_network_word(p));
-	json_write_text(&b, "form", egress_form_name(l->sandbox.network.form));
-	json_write_close(&b, "}");
+	put_network(l, &b);
 	json_write_raw(&b, "egress", egress);
 	json_write_number(&b, "pid", l->sandbox.pid);
 	json_write_text(&b, "version", HUTCH_VERSION);

@@ -467,11 +467,11 @@ static void init(struct supervisor *s)
 		clocks_run(&s->clocks, s->now_ms);
 }
 
-/* Confines the supervisor.  It keeps all descriptors but two, which only the start
- * needed. */
-static int confine(struct supervisor *s, struct err *e)
+/* Collects the descriptors that a confined supervisor keeps: all but two, which only the
+ * start needed.  Returns their number. */
+static size_t keep_fds(const struct supervisor *s, int keep[CONFINE_KEEP_MAX])
 {
-	struct launch *l = s->launch;
+	const struct launch *l = s->launch;
 	const int own[] = {
 		s->ready,
 		s->listener,
@@ -506,11 +506,18 @@ static int confine(struct supervisor *s, struct err *e)
 		l->egress.gate_control,
 		l->egress.control,
 	};
-	int keep[ARRAY_LEN(own) + PORTS_FDS];
-	size_t count = ARRAY_LEN(own) + ports_fds(&l->ports, keep + ARRAY_LEN(own));
 
-	_Static_assert(ARRAY_LEN(keep) <= CONFINE_KEEP_MAX, "there are more to keep");
+	_Static_assert(ARRAY_LEN(own) + PORTS_FDS <= CONFINE_KEEP_MAX,
+		       "there are more to keep");
 	memcpy(keep, own, sizeof(own));
+	return ARRAY_LEN(own) + ports_fds(&l->ports, keep + ARRAY_LEN(own));
+}
+
+static int confine(struct supervisor *s, struct err *e)
+{
+	struct launch *l = s->launch;
+	int keep[CONFINE_KEEP_MAX];
+	const size_t count = keep_fds(s, keep);
 	const struct confine c = {
 		.has_landlock = s->has_landlock,
 		.child = l->sandbox.pid,
