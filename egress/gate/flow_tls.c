@@ -55,7 +55,7 @@ static unsigned judge(const struct gate *g, struct flow *f,
 	/* A name that is too long to be one is cut, and refused below. */
 	(void)snprintf(f->sni, sizeof(f->sni), "%.*s", FRAMES_NAME_MAX, hello->name);
 	if (host_name_read(&asked, hello->name, strlen(hello->name)) != HOST_NAME_GOOD ||
-	    strcmp(asked.text, f->name) != 0)
+	    strcmp(asked.text, f->name) != 0) /* layer: gate-sni */
 		return REASON_SNI_MISMATCH;
 	return REASON_NONE;
 }
