@@ -170,6 +170,8 @@ static int check_main(char **argv)
 	const size_t count = n.settings.count;
 	(void)printf("%s is a policy: %zu setting%s\n", argv[0], count,
 		     count == 1 ? "" : "s");
+	(void)report_flush(); /* as note_unprotected() does */
+	report_rules(&n.policy);
 	named_done(&n);
 	return 0;
 }

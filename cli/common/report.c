@@ -16,8 +16,8 @@
 #include "base/own.h"
 #include "base/redact.h"
 #include "base/term_escape.h"
-#include "policy/environment.h"
 #include "policy/egress/egress_check.h"
+#include "policy/environment.h"
 #include "policy/policy.h"
 #include "sandbox/kernel/log_level.h"
 #include "sandbox/launch/result.h"
@@ -54,6 +54,8 @@ void report_error(const struct err *e)
 
 /* how many refused system calls are printed; the JSON object has all of them */
 #define REFUSED_LINES 4
+/* The most rules about connections that a launch compares with each other. */
+#define RULES_COMPARED 64
 
 static void report_refused(const struct result *r)
 {
@@ -162,8 +164,19 @@ static bool is_of_preset(const struct egress_rule *rule)
 	return strstr(rule->text, " (@");
 }
 
-/* Prints which rules about connections are not what their author meant. */
-static void report_rules(const struct policy *policy)
+static void print_warnings(const struct egress_rules *r, const struct egress_warning *w,
+			   size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (is_of_preset(&r->items[w[i].rule]))
+			continue;
+		AUTO_FREE char *text = egress_warning_text(r, &w[i]);
+		note_print("note: %s", text);
+	}
+}
+
+/* Compares the rules with each other if they are at most `most`. */
+static void check_rules(const struct policy *policy, size_t most)
 {
 	struct egress_rules rules = { 0 };
 	struct egress_warning *warnings = NULL;
@@ -172,20 +185,22 @@ static void report_rules(const struct policy *policy)
 	for (size_t i = 0; i < policy->egress.count; i++)
 		(void)egress_rules_add_json(&rules, policy->egress.items[i], NULL,
 					    &e); /* policy_check() has read each */
-	const size_t count = egress_rules_check(&rules, &warnings);
-	for (size_t i = 0; i < count; i++) {
-		if (is_of_preset(&rules.items[warnings[i].rule]))
-			continue;
-		AUTO_FREE char *text = egress_warning_text(&rules, &warnings[i]);
-		note_print("note: %s", text);
-	}
+	const size_t count = rules.count <= most
+				     ? egress_rules_check(&rules, &warnings)
+				     : egress_rules_check_alone(&rules, &warnings);
+	print_warnings(&rules, warnings, count);
 	free(warnings);
 	egress_rules_done(&rules);
 }
 
+void report_rules(const struct policy *policy)
+{
+	check_rules(policy, EGRESS_RULES_MAX);
+}
+
 void report_network(const struct policy *policy)
 {
-	report_rules(policy);
+	check_rules(policy, RULES_COMPARED);
 	if (policy->network == NETWORK_HOST)
 		note_print("--network host: the sandbox shares this host's network, its "
 			   "loopback services included");

@@ -100,13 +100,12 @@ static bool find_shadow(const struct egress_rules *r, size_t at,
 	return true;
 }
 
-static bool find_warning(const struct egress_rules *r, size_t at,
-			 struct egress_warning *ret)
+/* Looks for what is told of the rule by itself. */
+static bool find_alone(const struct egress_rules *r, size_t at,
+		       struct egress_warning *ret)
 {
 	const struct egress_rule *rule = &r->items[at];
 
-	if (find_shadow(r, at, ret))
-		return true;
 	*ret = (struct egress_warning){ EGRESS_WARNINGS, at, EGRESS_NO_RULE };
 	if (rule->verdict != EGRESS_ALLOW)
 		return false;
@@ -119,15 +118,27 @@ static bool find_warning(const struct egress_rules *r, size_t at,
 	return ret->kind != EGRESS_WARNINGS;
 }
 
-size_t egress_rules_check(const struct egress_rules *r, struct egress_warning **ret)
+static size_t check(const struct egress_rules *r, bool are_compared,
+		    struct egress_warning **ret)
 {
 	struct egress_warning *found = mem_zeroed(r->count, sizeof(*found));
 	size_t count = 0;
 
 	for (size_t i = 0; i < r->count; i++)
-		count += find_warning(r, i, &found[count]);
+		count += (are_compared && find_shadow(r, i, &found[count])) ||
+			 find_alone(r, i, &found[count]);
 	*ret = found;
 	return count;
+}
+
+size_t egress_rules_check(const struct egress_rules *r, struct egress_warning **ret)
+{
+	return check(r, true, ret);
+}
+
+size_t egress_rules_check_alone(const struct egress_rules *r, struct egress_warning **ret)
+{
+	return check(r, false, ret);
 }
 
 char *egress_warning_text(const struct egress_rules *r, const struct egress_warning *w)

@@ -255,6 +255,15 @@ wrong_key() {
 	[[ $status == 0 && -z $stderr ]]
 }
 
+@test "check notes rules about connections that are never asked, however many there are" {
+	jq -n '{version: 1, network: "allow", egress: {rules: ([range(100) | {allow: "h\(.).org"}] +
+		[{deny: "a.org"}, {allow: "a.org"}])}}' >p.json
+	hutch policy check p.json
+	[[ $status == 0 && $stderr == *'rule 102, allow a.org, is never asked: an earlier rule decides otherwise: rule 101, deny a.org' ]]
+	inside --policy ./p.json true
+	[[ $status == 0 && -z $stderr ]]
+}
+
 # The schema, the table of the manual page and the code must have the same keys.  The flags must
 # correspond to them, except flags about how one command is run; --deny and --ask have the key
 # of --allow.
