@@ -14,8 +14,8 @@ teardown() {
 	end
 }
 
-# floods CODE: runs the Python CODE as act.py describes, with forty sessions that print for ever,
-# each in one of four ways.
+# floods CODE [COUNT]: runs the Python CODE as act.py describes, with COUNT sessions (40) that print
+# for ever, each in one of four ways.
 floods() {
 	"$HUTCH" create floods >floods
 	"$here/act.py" "$HUTCH" '
@@ -28,10 +28,10 @@ def again(text):
 ways = [deep + again(r"\e[2J"), deep + again(r"\e[L\e[T"),
         deep + r"printf \"\e[1;999r\e[999;1H\"; yes \"\"",
         "s=$(printf \"%1000s\" \"\"); for i in {1..999}; do printf %s \"$s\"; done;" + again(r"\ec")]
-for i in range(40):
+for i in range('"${2:-40}"'):
     send({"action": "run", "session": f"s{i}", "timeout": 0.1,
           "args": {"command": ways[i % len(ways)]}})
-for i in range(40):
+for i in range('"${2:-40}"'):
     o = receive()
     assert o.meta["exit_code"] == -1, "it goes on"
 '"$1" floods
@@ -57,6 +57,7 @@ assert read("/tmp/file").content == "some text\n"
 '
 }
 
+# Each flood costs the executor's time, so this waits for four of them, and not beside forty.
 @test "a flood is cancelled, and its session goes on" {
 	floods '
 for i in range(4):
@@ -64,5 +65,5 @@ for i in range(4):
     assert o.meta["exit_code"] == 130, "it has ended"
     o = run("printf \"\\ec\"; echo a line", session=f"s{i}")
     assert o.content.endswith("a line") and o.meta["exit_code"] == 0
-'
+' 4
 }
