@@ -283,7 +283,7 @@ started_often() {
 is_settled() {
 	local told
 	told=$("$HUTCH" inspect box)
-	[[ $told == *'"unprotected": "'* || $told == *'"protect"'* ]]
+	[[ $told == *'"state": "paused"'* || $told == *'"protect"'* ]]
 }
 
 # With --protect, hutch watches the folder, and so notices if a link takes the folder's place
