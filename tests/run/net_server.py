@@ -116,6 +116,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.wfile.write(line)
 
     def do_GET(self):
+        if self.path == "/settled":
+            self.server.settle()
         if self.path == "/echo":
             self.echo()
             return
@@ -150,7 +152,26 @@ class Server(socketserver.ThreadingTCPServer):
     def __init__(self, port, handler, context=None):
         super().__init__(("", port), handler)
         self.context = context
+        self.open, self.changed = 0, threading.Condition()
         listening.release()
+
+    def count(self, change):
+        with self.changed:
+            self.open += change
+            self.changed.notify_all()
+
+    def settle(self):
+        """Waits for the end of each connection that came before the caller's."""
+        with self.changed:
+            self.changed.wait_for(lambda: self.open == 1)
+
+    def process_request(self, request, client):
+        self.count(1)
+        super().process_request(request, client)
+
+    def process_request_thread(self, request, client):
+        super().process_request_thread(request, client)
+        self.count(-1)
 
     def finish_request(self, request, client):
         note("reached", "tcp", *local(request))
