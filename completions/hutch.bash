@@ -276,7 +276,7 @@ declare -gA _hutch_image_verbs=(
 		-q --quiet'
 	[runtime-build]='--base --repo --oh-version --extra-deps --setup --install --no-browser
 		--force --dry-run --network --allow -q --quiet'
-	[ls]='--digests --json -q --quiet --no-trunc'
+	[ls]='-a --all --digests --json -q --quiet --no-trunc'
 	[inspect]=
 	[exists]=
 	[tag]=

@@ -20,7 +20,7 @@
 #define NONE	 "<none>"
 
 struct ls_options {
-	bool is_json, is_quiet, has_digests, is_whole;
+	bool is_json, is_quiet, has_digests, is_whole, has_builds;
 };
 
 /* A name and its image, or an image without one. */
@@ -145,8 +145,8 @@ static void print(const struct row *rows, size_t count, const struct ls_options 
 	table_done(&t);
 }
 
-/* Prints the images that have names, in the names' order, then the others. 
- * Cached layers of builds are not listed. */
+/* Prints the images that have names, in the names' order, then the others.  A name of
+ * hutch's builds counts as none, and hides its image by default. */
 static void print_index(const struct store_index *c, const struct ls_options *o)
 {
 	AUTO_FREE struct row *rows =
@@ -155,10 +155,12 @@ static void print_index(const struct store_index *c, const struct ls_options *o)
 	size_t count = 0;
 
 	for (size_t i = 0; i < c->name_count; i++) {
-		if (c->names[i].image == SIZE_MAX)
+		const bool is_builds =
+			!strcmp(c->names[i].reference.registry, REFERENCE_BUILDS);
+		if (c->names[i].image == SIZE_MAX || (is_builds && o->has_builds))
 			continue;
 		is_named[c->names[i].image] = true;
-		if (!strcmp(c->names[i].reference.registry, REFERENCE_BUILDS))
+		if (is_builds)
 			continue;
 		rows[count++] = (struct row){ &c->names[i].reference,
 					      &c->images[c->names[i].image] };
@@ -193,6 +195,8 @@ int image_ls_main(char **argv)
 {
 	struct ls_options o = { 0 };
 	const struct flag flags[] = {
+		{ 'a', "all", NULL, "also steps and remembered layers of builds",
+		  &o.has_builds, NULL },
 		{ 0, "digests", NULL, "the digests of their manifests, too",
 		  &o.has_digests, NULL },
 		{ 0, "json", NULL, "one array on one line", &o.is_json, NULL },

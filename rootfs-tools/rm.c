@@ -162,7 +162,8 @@ static void forget(void *context, const struct reference *r, const struct digest
 	struct forgetting *f = context;
 
 	(void)image;
-	if (strcmp(r->registry, REFERENCE_BUILDS) != 0 || f->rc < 0)
+	if (strcmp(r->registry, REFERENCE_BUILDS) != 0 ||
+	    !strcmp(r->repository, REFERENCE_STEPS) || f->rc < 0)
 		return;
 	f->count++;
 	if (!f->only_looks)

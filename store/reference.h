@@ -29,6 +29,9 @@ struct reference {
 /* The host in the names of hutch's builds; no registry can have the name (RFC 2606). */
 #define REFERENCE_BUILDS "build.invalid"
 
+/* The repository, below that host, of the images that RUN steps start from. */
+#define REFERENCE_STEPS "step"
+
 /* Parses a reference.  ERR_USAGE: the text is no reference, and *e says why. */
 int reference_parse(const char *text, struct reference *ret, struct err *e);
 

@@ -25,7 +25,6 @@
 #include "rootfs-tools/layers/blobs.h"
 #include "sandbox/launch/result.h"
 #include "store/reference.h"
-#include "store/refs.h"
 #include "store/rm_tree.h"
 
 #define TAIL_MAX (64u << 10) /* limit of the output that is shown when a quiet build
@@ -166,8 +165,9 @@ static int find_hutch(char **ret, struct err *e)
 		       self);
 }
 
-/* Makes a temporary image of the stage for the sandbox, under a name that only
- * this step uses. */
+/* Makes an image of the stage for the sandbox.  Its name marks it as a step's, so that
+ * hutch image ls hides the image.  The build leaves the name in the store, where another
+ * build with the same step may use it at this moment; a collection removes it. */
 static int make_image(struct run *r, char ret[REFERENCE_MAX], struct err *e)
 {
 	struct making *m = r->m;
@@ -177,7 +177,7 @@ static int make_image(struct run *r, char ret[REFERENCE_MAX], struct err *e)
 				      .env = m->config.env };
 	AUTO_FREE char *config = image_config_print(&plain);
 
-	cache_name("step", &r->key, &name);
+	cache_name(REFERENCE_STEPS, &r->key, &name);
 	if (images_make(&m->b->store, config, &m->config.layers, &m->config.diff_ids,
 			&name, NULL, e) < 0)
 		return -1;
@@ -371,19 +371,14 @@ static void run_dir_done(struct run *r)
 
 static int run_anew(struct run *r, struct err *e)
 {
-	struct reference name;
-	struct err none;
-
 	int rc = run_dir_make(r, e);
+
 	if (rc == 0)
 		rc = make_words(r, e);
 	if (rc == 0)
 		rc = run_hutch(r, e);
 	if (rc == 0)
 		rc = keep_changes(r, e);
-	cache_name("step", &r->key, &name);
-	(void)refs_remove(&r->m->b->store, &name, &none); /* fails if the image was never
-							   * made, which does no harm */
 	run_dir_done(r);
 	return rc;
 }

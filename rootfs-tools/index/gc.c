@@ -34,10 +34,16 @@ struct collecting {
 
 /* --- images -------------------------------------------------------------------- */
 
+static bool is_step(const struct reference *r)
+{
+	return !strcmp(r->registry, REFERENCE_BUILDS) &&
+	       !strcmp(r->repository, REFERENCE_STEPS);
+}
+
 static bool has_name(const struct store_index *c, size_t image)
 {
 	for (size_t i = 0; i < c->name_count; i++)
-		if (c->names[i].image == image)
+		if (c->names[i].image == image && !is_step(&c->names[i].reference))
 			return true;
 	return false;
 }
@@ -89,6 +95,15 @@ static void need(struct collecting *g, const struct store_index_image *image)
 	for (size_t i = 0; i < m.layer_count; i++)
 		list_add(&g->blobs, m.layers[i].digest.hex);
 	manifest_done(&m);
+}
+
+static int drop_steps(struct collecting *g, const struct store_index *c, struct err *e)
+{
+	for (size_t i = 0; i < c->name_count && !g->only_looks; i++)
+		if (is_step(&c->names[i].reference) &&
+		    refs_remove(g->s, &c->names[i].reference, e) < 0)
+			return -1;
+	return 0;
 }
 
 static int drop_images(struct collecting *g, const struct store_index *c, struct err *e)
@@ -240,7 +255,7 @@ static int sweep(struct collecting *g, struct err *e)
 
 static int gc_all(struct collecting *g, const struct store_index *c, struct err *e)
 {
-	if (drop_images(g, c, e) < 0)
+	if (drop_steps(g, c, e) < 0 || drop_images(g, c, e) < 0)
 		return -1;
 	if (g->layers.count)
 		qsort(g->layers.items, g->layers.count, sizeof(char *), compare);

@@ -1,6 +1,6 @@
 /* gc -- removes from the store everything that is no longer referred to:
- * unnamed images that no sandbox uses, layers and blobs of no image, and
- * unfinished files.
+ * unnamed images and steps of builds that no sandbox uses, layers and blobs of no
+ * image, and unfinished files.
  *
  * A referring object is removed before the object that it refers to, so a kill
  * at any instant leaves a store that works. */
@@ -20,8 +20,8 @@ struct collected {
 	uint64_t bytes; /* bytes of the removed files */
 };
 
-/* Removes all that is not referred to.  The caller holds the store's lock exclusively.
- * `only_looks`: removes nothing, and only counts. */
+/* Removes all that is not referred to.  The caller holds the store's lock exclusively,
+ * so no build is running that needs its steps.  `only_looks`: removes nothing, and only counts. */
 int collect(const struct store *s, bool only_looks, struct collected *ret, struct err *e);
 
 /* Returns whether a sandbox uses the image. */

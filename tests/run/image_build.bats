@@ -80,6 +80,22 @@ RUN echo out; echo err >&2' >ctx/Dockerfile
 	[[ $status == 0 && -z $stderr && $output == sha256:* ]]
 }
 
+@test "steps of builds are images that only ls -a shows, and that gc removes" {
+	build <<<$'FROM bb:1\nRUN echo x >/x\nRUN false'
+	refused
+	built <<<$'FROM bb:1\nRUN echo x >/x\nRUN echo y >/y\nCMD ["sh"]'
+	[ "$("$HUTCH" image ls | awk '{ print $1 }')" = $'REPOSITORY\nbb\nt' ]
+	[ "$("$HUTCH" image ls -q | wc -l)" = 2 ]
+	[ "$("$HUTCH" image ls --all | grep -c '^<none> ')" = 4 ] # two steps, two layers
+	[[ $("$HUTCH" image gc --dry-run) == *': 2 images,'* ]]
+	[[ $("$HUTCH" image gc) == *': 2 images,'* ]]
+	[ "$("$HUTCH" image ls -a | grep -c '^<none> ')" = 2 ]
+	[[ $("$HUTCH" image gc --build-cache) == 'forgot 2 layers of builds'* ]]
+	[ "$("$HUTCH" image ls -a | grep -c '^<none> ')" = 0 ]
+	in_image cat /x /y
+	[ "$output" = $'x\ny' ]
+}
+
 @test "an unchanged build is found whole, and has the same digest" {
 	echo 1 >ctx/f
 	local file=$'FROM bb:1\nRUN echo x >/x\nCOPY f /f\nRUN cat /f >/g'
