@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/list.h"
@@ -252,15 +253,18 @@ static int begin(struct listener *l, struct err *e)
  * name. */
 static int turn(struct listener *l, struct err *e)
 {
-	AUTO_FREE struct pollfd *w = mem_zeroed(l->count + 1, sizeof(*w));
+	AUTO_FREE struct pollfd *w = mem_zeroed(l->count + 2, sizeof(*w));
 	const size_t count = l->count;
 
 	w[count] = (struct pollfd){ .fd = l->arrivals.fd, .events = POLLIN };
+	w[count + 1] = (struct pollfd){ .fd = STDOUT_FILENO };
 	for (size_t i = 0; i < count; i++)
 		w[i] = (struct pollfd){ .fd = l->sources[i]->client.fd,
 					.events = POLLIN };
-	if (poll(w, count + 1, -1) < 0)
+	if (poll(w, count + 2, -1) < 0)
 		return errno == EINTR ? 0 : err_sys(e, "poll");
+	if (w[count + 1].revents)
+		return report_unread(e);
 	for (size_t i = 0; i < count; i++)
 		if (w[i].revents && client_fill(&l->sources[i]->client, e) < 0)
 			return -1;

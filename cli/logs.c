@@ -135,6 +135,7 @@ static int print_live(struct printer *live, struct err *e)
 
 	p.client.context = &p;
 	p.client.take = take;
+	p.client.prints = true;
 	int rc = client_call(&p.client, "logs", params, &answer, e);
 	client_done(&p.client);
 	if (p.error.kind != ERR_NONE) {

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/list.h"
@@ -120,7 +121,8 @@ static bool is_over(const struct reading *r)
 
 static int read_all(struct reading *r, struct err *e)
 {
-	struct pollfd w = { .fd = r->client.fd, .events = POLLIN };
+	struct pollfd w[] = { { .fd = r->client.fd, .events = POLLIN },
+			      { .fd = STDOUT_FILENO } };
 	struct message m;
 	int got;
 
@@ -130,8 +132,11 @@ static int read_all(struct reading *r, struct err *e)
 				return -1;
 		if (is_over(r))
 			return 0;
-		if (poll(&w, 1, -1) < 0 && errno != EINTR)
+		const int ready = poll(w, ARRAY_LEN(w), -1);
+		if (ready < 0 && errno != EINTR)
 			return err_sys(e, "poll");
+		if (ready > 0 && w[1].revents)
+			return report_unread(e);
 		if (client_fill(&r->client, e) < 0)
 			return -1;
 	}

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/await.h"
 #include "base/clock.h"
@@ -12,6 +13,7 @@
 #include "base/list.h"
 #include "base/nearest.h"
 #include "base/own.h"
+#include "cli/common/report.h"
 #include "sandbox/launch/result.h"
 #include "sandbox/state/pools.h"
 
@@ -347,14 +349,29 @@ int client_ended(struct client *c, struct err *e)
 		       message ? message : "");
 }
 
+/* Waits for bytes, or until no process reads stdout any more. */
+static int wait_while_read(const struct client *c, struct err *e)
+{
+	struct pollfd w[] = { { .fd = c->fd, .events = POLLIN },
+			      { .fd = STDOUT_FILENO } };
+
+	if (poll(w, ARRAY_LEN(w), -1) < 0)
+		return errno == EINTR ? 0 : err_sys(e, "poll");
+	return w[1].revents ? report_unread(e) : 0;
+}
+
 static int wait_for_more(struct client *c, int64_t due, struct err *e)
 {
 	/* All complete lines that came before the end of the connection have been
 	 * handed out, so the end is reported now. */
 	if (c->is_closed)
 		return client_ended(c, e);
-	if (await_ready(c->fd, POLLIN, due) <= 0)
+	if (c->prints && !due) {
+		if (wait_while_read(c, e) < 0)
+			return -1;
+	} else if (await_ready(c->fd, POLLIN, due) <= 0) {
 		return stuck(c, e);
+	}
 	return client_fill(c, e) < 0 ? -1 : 0;
 }
 

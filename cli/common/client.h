@@ -58,6 +58,8 @@ struct client {
 	int patience_ms;
 	int64_t due_ms;	 /* the time until which answers are awaited (clock.h); 0: for
 			  * ever */
+	bool prints;	 /* `take` prints on stdout: waiting for an answer ends, too, when
+			  * stdout has no reader any more (report_unread()) */
 	int exit_code;	 /* the exit code that hutch gets after an error */
 	struct buffer in;
 	size_t searched; /* the length of the part of `in` that was searched for a newline

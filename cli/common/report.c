@@ -1,6 +1,7 @@
 #include "cli/common/report.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,6 +96,13 @@ int report_unwritten(struct err *e)
 	return errno ? err_sys(e, "write to stdout")
 		     : err_set(e, ERR_SYSTEM,
 			       "write to stdout: not all of it could be written");
+}
+
+int report_unread(struct err *e)
+{
+	(void)raise(SIGPIPE);
+	errno = EPIPE;
+	return err_sys(e, "write to stdout");
 }
 
 int report_exit(int code)

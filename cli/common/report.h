@@ -50,6 +50,12 @@ int report_flush(void);
  * was not called, errno must be that of the failed print. */
 int report_unwritten(struct err *e);
 
+/* Called when poll(2), asked for no event of stdout, reports one: no process reads stdout
+ * any more.  Ends this process by SIGPIPE, as a write would, or, if that signal is
+ * ignored, fills in the error and returns -1.  A verb that waits for news polls stdout,
+ * too, since its reader may go while there are none. */
+int report_unread(struct err *e);
+
 /* Returns the exit code of a program that has printed on stdout.  The result is
  * `code` only if all output was written: a code of 1 may be an answer, whose text is
  * then missing. */

@@ -617,6 +617,21 @@ fails_with_any() {
 	[[ $output == two ]]
 }
 
+@test "logs and events that follow end when no process reads them any more" {
+	make box
+	"$HUTCH" exec -d box echo one
+	until_true logged one
+	for verb in logs events; do
+		# Nothing is printed while the verb waits, so no write fails.
+		{ env --default-signal=PIPE "$HUTCH" "$verb" -f box || echo $? >"$verb.code"; } 3>&- |
+			head -1 >line &
+		until_true test -s "$verb.code"
+		[[ -s line && $(cat "$verb.code") == 141 ]] # SIGPIPE, as with other programs
+	done
+	(trap '' PIPE; "$HUTCH" logs -f box 2>err || echo $? >code) | head -1 >line
+	[[ $(cat code) == 125 && $(cat err) == 'hutch: write to stdout: Broken pipe' ]]
+}
+
 logged() {
 	"$HUTCH" logs box | grep -qx "$1"
 }

@@ -41,6 +41,17 @@ live() {
 	live verbs
 }
 
+@test "net log -f ends when no process reads it any more" {
+	catch as_who env HUTCH="$HUTCH" "$here/net_world.sh" bash -c '
+		mkdir -p "$W/img/usr"
+		ln -s usr/lib usr/lib64 "$W/img"
+		"$HUTCH" create -q --image "dir:$W/img" -v /usr:/usr:ro --allow example.org box
+		env --default-signal=PIPE "$HUTCH" net box log -f | true
+		echo "${PIPESTATUS[0]}"
+		"$HUTCH" rm -q -f box >/dev/null'
+	[[ $status == 0 && $output == $'box\n141' ]]
+}
+
 @test "a sandbox that is started again has the rules that it was made with; the audit log has all" {
 	catch as_who env HUTCH="$HUTCH" "$here/net_world.sh" sh -ec '
 		mkdir -p "$W/img/usr"
