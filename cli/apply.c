@@ -285,9 +285,12 @@ static int apply_wish(struct job *j, const struct wish *w, struct err *e)
 	const bool is_asked = !w->is_sure && !j->apply.is_dry;
 
 	j->words = w->words;
-	if (w->is_interactive && w->is_sure)
-		return err_set(e, ERR_USAGE,
-			       "--interactive asks, and --yes does not; choose one");
+	if (w->is_interactive && w->is_sure) {
+		(void)err_set(e, ERR_USAGE,
+			      "--interactive asks, and --yes does not; choose one");
+		return err_remedy(e, "leave out --yes to be asked about each file, or "
+				     "--interactive to apply all of them");
+	}
 	if (kept_changes_open(kept, w->name, w->words, NULL, e) < 0)
 		return -1;
 	if (w->is_interactive) {

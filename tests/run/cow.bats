@@ -649,7 +649,7 @@ prompt='expect apply it\? \[y,n,a,d,q,p,\?\] $'
 	hutch apply -i "$name"
 	[[ $status == 125 && $stderr == 'hutch: --interactive asks on a terminal, and stdin or stderr is none'* ]]
 	hutch apply -i -y "$name"
-	[[ $status == 125 && $stderr == 'hutch: --interactive asks, and --yes does not; choose one' ]]
+	[[ $status == 125 && $stderr == 'hutch: --interactive asks, and --yes does not; choose one'*'hint: leave out --yes'* ]]
 }
 
 # --- changes with a name ------------------------------------------------------------
