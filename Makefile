@@ -671,7 +671,7 @@ $(B)/tests/listener: tests/escape/listener.c tests/escape/passing.c tests/escape
 
 # Helpers of the behaviour tests, one file each.
 RUN_BIN := $(patsubst tests/run/%.c,$(B)/tests/run/%,$(wildcard tests/run/*.c)) \
-           $(B)/tests/run/preload/no_exec.so
+           $(B)/tests/run/preload/no_exec.so $(B)/tests/run/preload/hold_digest.so
 $(B)/tests/run/%: tests/run/%.c
 	@mkdir -p $(@D)
 	$(call say,CC)

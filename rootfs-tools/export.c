@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/json_write.h"
 #include "base/own.h"
+#include "base/wait_line.h"
 #include "cli/common/flags.h"
 #include "cli/common/report.h"
 #include "policy/json/json.h"
@@ -234,15 +235,19 @@ static int find(struct export *x, const char *text, struct err *e)
 
 static int export(const char *text, const char *path, bool is_docker, struct err *e)
 {
+	AUTO_FREE char *doing = text_format("exporting %s", text);
 	struct store s;
+	struct wait_line line;
 	struct export x = { .s = &s, .is_docker = is_docker };
 
 	if (store_open(&s, false, e) < 0)
 		return -1;
 	AUTO_CLOSE int lock = store_lock(&s, false, true, e);
+	wait_line_start(&line, doing);
 	int rc = lock < 0 ? -1 : find(&x, text, e);
 	if (rc == 0)
 		rc = export_to(&x, path, e);
+	wait_line_stop(&line);
 	manifest_done(&x.manifest);
 	own_free(&x.media_type);
 	store_done(&s);

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "base/wait_line.h"
 #include "cli/common/flags.h"
 #include "cli/common/report.h"
 #include "rootfs-tools/source.h"
@@ -165,10 +166,11 @@ static int import_path(struct import *i, char *path, struct err *e)
 
 /* --- the verb ------------------------------------------------------------------ */
 
-static void tell_left_out(uint64_t count, const char *first)
+static void tell_left_out(void *line, uint64_t count, const char *first)
 {
 	struct err e;
 
+	wait_line_stop(line);
 	(void)err_set(&e, ERR_NONE, "%llu files were left out, such as %s",
 		      (unsigned long long)count, first);
 	report_error(&e);
@@ -178,9 +180,11 @@ static int import(const char *name, char *path, struct err *e)
 {
 	struct reference wanted, called;
 	struct store s;
+	struct wait_line line;
 	struct import i = { .store = &s,
 			    .called = &called,
-			    .on_left_out = tell_left_out };
+			    .on_left_out = tell_left_out,
+			    .context = &line };
 	char text[REFERENCE_MAX];
 
 	if (name && reference_parse(name, &wanted, e) < 0)
@@ -189,7 +193,10 @@ static int import(const char *name, char *path, struct err *e)
 	if (store_open(&s, true, e) < 0)
 		return -1;
 	AUTO_CLOSE int lock = store_lock(&s, false, true, e);
+	AUTO_FREE char *doing = text_format("importing %s", path);
+	wait_line_start(&line, doing);
 	int rc = lock < 0 ? -1 : import_path(&i, path, e);
+	wait_line_stop(&line);
 	store_done(&s);
 	if (rc < 0)
 		return -1;

@@ -20,7 +20,8 @@ struct import {
 	struct reference *called;     /* result: receives the name that the image got */
 	/* Called if files of a folder could not be imported, with their number and the
 	 * first one.  May be NULL. */
-	void (*on_left_out)(uint64_t count, const char *first);
+	void (*on_left_out)(void *context, uint64_t count, const char *first);
+	void *context; /* borrowed */
 };
 
 /* Returns whether a file of this path occurs in an OCI layout

@@ -283,6 +283,6 @@ int import_tree(const struct import *i, int folder, struct err *e)
 	if (import_name(i, NULL, e) < 0 || collect_blob(i, &o, e) < 0)
 		return -1;
 	if (left.count && i->on_left_out)
-		i->on_left_out(left.count, left.first);
+		i->on_left_out(i->context, left.count, left.first);
 	return 0;
 }

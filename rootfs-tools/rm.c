@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "base/own.h"
+#include "base/wait_line.h"
 #include "cli/common/flags.h"
 #include "cli/common/report.h"
 #include "cli/common/table.h"
@@ -75,6 +76,17 @@ static int remove_one(const struct store *s, const char *text, bool is_forced,
 	return rc;
 }
 
+static int collect_slowly(const struct store *s, bool only_looks, struct collected *ret,
+			  struct err *e)
+{
+	struct wait_line line;
+
+	wait_line_start(&line, "removing what no image needs");
+	int rc = collect(s, only_looks, ret, e);
+	wait_line_stop(&line);
+	return rc;
+}
+
 /* Collects unreferenced files.  Does nothing while another process holds the store's
  * lock; the next collection then removes the rest. */
 static int collect_now(const struct store *s, struct err *e)
@@ -84,7 +96,7 @@ static int collect_now(const struct store *s, struct err *e)
 
 	if (lock < 0)
 		return e->kind == ERR_BUSY ? 0 : -1;
-	return collect(s, false, &done, e);
+	return collect_slowly(s, false, &done, e);
 }
 
 static int remove_all(char **names, bool is_forced, struct err *e)
@@ -197,7 +209,7 @@ static int gc(bool only_looks, bool forgets_builds, struct err *e)
 	if (rc == 0 && forgets_builds)
 		rc = forget_builds(&s, only_looks, e);
 	if (rc == 0)
-		rc = collect(&s, only_looks, &done, e);
+		rc = collect_slowly(&s, only_looks, &done, e);
 	store_done(&s);
 	if (rc == 0)
 		print_collected(&done, only_looks);

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/note.h"
 #include "base/own.h"
+#include "base/wait_line.h"
 #include "cli/common/client.h"
 #include "rootfs-tools/build/image_config.h"
 #include "rootfs-tools/changes/changes.h"
@@ -31,7 +32,7 @@
 struct taken {
 	struct blob *tar; /* owned: a tar of the files that the sandbox has written */
 	struct digest image;
-	uint64_t entries;
+	struct outcome outcome;
 	int has_ranges; /* 1: the files belong to several mapped ids, those in `ids` */
 	struct idmaps ids;
 };
@@ -80,7 +81,6 @@ static void tell_left_out(const struct outcome *o)
 static int write_tar(const struct store *s, struct client *c, struct taken *t,
 		     struct err *e)
 {
-	struct outcome outcome = { 0 };
 	const uint64_t room = quota_room(s);
 
 	if (!room)
@@ -93,10 +93,8 @@ static int write_tar(const struct store *s, struct client *c, struct taken *t,
 					 .ranges = t->has_ranges ? &t->ids : NULL };
 	if (upper < 0)
 		return -1;
-	if (changes_tar(&changes, &outcome, e) < 0)
+	if (changes_tar(&changes, &t->outcome, e) < 0)
 		return e->sys == EFBIG && room < CHANGES_MAX ? quota_is_full(s, e) : -1;
-	tell_left_out(&outcome);
-	t->entries = outcome.entries;
 	return 0;
 }
 
@@ -139,7 +137,7 @@ static int make_image(const struct store *s, const struct snapshot *what,
 	struct image_config config;
 
 	*ret = t->image;
-	if (!t->entries)
+	if (!t->outcome.entries)
 		return 0;
 	image_config_init(&config);
 	int rc = image_config_read(s, &t->image, &config, e);
@@ -213,7 +211,10 @@ static int give_number(const struct store *s, struct reference *r,
 int snapshot_take(const struct store *s, const struct snapshot *what,
 		  const struct reference *r, struct reference *ret_name, struct err *e)
 {
+	AUTO_FREE char *doing =
+		text_format("taking a snapshot of sandbox '%s'", what->sandbox);
 	struct taken t = { 0 };
+	struct wait_line line;
 	struct digest image;
 	AUTO_CLOSE int lock = -1;
 
@@ -224,10 +225,13 @@ int snapshot_take(const struct store *s, const struct snapshot *what,
 	lock = store_lock(s, false, true, e);
 	if (lock < 0)
 		return -1;
+	wait_line_start(&line, doing);
 	int rc = read_sandbox(s, what->sandbox, &t, e);
 	if (rc == 0)
 		rc = make_image(s, what, &t, &image, e);
+	wait_line_stop(&line);
 	blob_done(t.tar);
+	tell_left_out(&t.outcome);
 	if (rc < 0)
 		return -1;
 	return r ? refs_put(s, r, &image, e) : give_number(s, ret_name, &image, e);

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/note.h"
 #include "base/own.h"
+#include "base/wait_line.h"
 #include "cli/common/flags.h"
 #include "cli/common/report.h"
 #include "rootfs-tools/index/gc.h"
@@ -38,18 +39,23 @@ struct verifying {
 	size_t blobs, layers, images, names; /* counts of objects checked so far */
 	size_t broken;
 	size_t kept; /* count of broken objects that could not be removed */
+	struct wait_line line;
 };
+
+#define DOING "verifying the store"
 
 __attribute__((format(printf, 2, 3))) static void say(struct verifying *v,
 						      const char *fmt, ...)
 {
 	va_list ap;
 
+	wait_line_stop(&v->line);
 	v->broken++;
 	va_start(ap, fmt);
 	(void)vprintf(fmt, ap);
 	va_end(ap);
 	(void)putchar('\n');
+	wait_line_start(&v->line, DOING);
 }
 
 /* --- blobs --------------------------------------------------------------------- */
@@ -188,8 +194,10 @@ static void on_wrong(void *context, const char *maps, const char *hex, bool is_s
 	struct ranged_look *l = context;
 
 	if (!is_sure) {
+		wait_line_stop(&l->v->line);
 		note_print("note: layer %s for --idmap ranges (%s) was not looked at: %s",
 			   hex, maps, why->text);
+		wait_line_start(&l->v->line, DOING);
 		return;
 	}
 	say(l->v, "layer %s for --idmap ranges (%s): %s", hex, maps, why->text);
@@ -324,7 +332,9 @@ static int verify(struct verifying *v, struct err *e)
 		return e->kind == ERR_NOT_FOUND ? 0 : -1;
 	v->s = &s;
 	AUTO_CLOSE int lock = store_lock(&s, v->repairs, true, e);
+	wait_line_start(&v->line, DOING);
 	int rc = lock < 0 ? -1 : verify_all(v, e);
+	wait_line_stop(&v->line);
 	store_done(&s);
 	return rc;
 }

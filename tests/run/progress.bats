@@ -60,6 +60,44 @@ stubborn() {
 	exec 8>&-
 }
 
+@test "import, verify and snapshot say what they do, and not with -q" {
+	mkdir -p folder/etc
+	ln -s usr/bin usr/lib usr/lib64 folder
+	mkfifo hold quiet
+	give hold quiet
+	local library as=()
+	library=$(tool preload/hold_digest.so)
+	! is_root || as=(setpriv --reuid "$who" --regid "$who" --clear-groups) # root's verbs pass no LD_PRELOAD on
+	# held TEXT ARG...: the verb says TEXT on its terminal, where hold_digest.so holds it.
+	held() {
+		local text=$1
+		shift
+		command=("${as[@]}" env LD_PRELOAD="$library" HOLD_FIFO="$T/hold" "$HUTCH" "$@")
+		drive "expect hutch: $text \\([0-9]+ s\\)" "do : >$T/hold" 'expect \r\x1b\[K' 'exit 0'
+	}
+	held "importing $T/folder" image import "$T/folder" --name one:1
+	held 'verifying the store' image verify
+	"$HUTCH" create --image one:1 -v /usr:/usr:ro box
+	"$HUTCH" exec box touch /etc/new
+	held "taking a snapshot of sandbox 'box'" snapshot box
+	# The quiet snapshot has waited longer than the verify that has its line.
+	printf '%s\n' 'expect hutch: verifying' "do : >$T/hold" 'exit 0' >inner
+	command=("${as[@]}" env LD_PRELOAD="$library" HOLD_FIFO="$T/quiet" "$HUTCH" snapshot -q box)
+	drive "do LD_PRELOAD=$library HOLD_FIFO=$T/hold ${as[*]} '$here/terminal.py' $T/inner '$HUTCH' image verify" \
+		"do : >$T/quiet" \
+		'expect localhost/box:2' 'exit 0' 'never taking'
+}
+
+@test "export says what it writes, while its reader takes its time" {
+	mkdir -p folder/etc
+	seq 100000 >folder/etc/many # more than a pipe takes
+	mkfifo hold
+	"$HUTCH" image import folder --name one:1 >/dev/null
+	command=(bash -c "'$HUTCH' image export one:1 | { read -r _ <'$T/hold'; cat >'$T/tar'; }")
+	drive 'expect hutch: exporting one:1 \([0-9]+ s\)' "do echo >$T/hold" 'expect \r\x1b\[K' 'exit 0'
+	tar tf tar | grep -qx index.json
+}
+
 @test "cp says how much was copied so far, until the end" {
 	"$HUTCH" create -v "$T/w:/w" box
 	mkfifo tar go
