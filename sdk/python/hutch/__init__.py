@@ -22,11 +22,12 @@ from .observations import (ChangesObservation, DiffObservation, EditObservation,
                            MoveObservation, NamesObservation, NullObservation, Observation,
                            PathObservation, ReadObservation, Refusal, Repository,
                            RepositoryObservation, RunObservation, Stat, StatObservation)
+from .net import AsyncNet, AsyncQuestions, Net, Questions
 from .pool import AsyncPool, Pool
 from .process import Process
 from .program import Ssh
-from .records import (Ask, Change, Completed, End, Event, Exit, Info, Limits, LogEntry,
-                      Port, ProcessInfo, Stats, Status)
+from .records import (Ask, Change, Completed, End, Event, Exit, Info, Limits, LogEntry, NetChange,
+                      NetQuestion, NetRule, NetRules, Port, ProcessInfo, Stats, Status)
 from .sandbox import Events, Sandbox
 
 __version__ = "0.1.0"
@@ -34,18 +35,18 @@ __all__ = [
     "ActionCancelledError", "ActionEndedError", "ActionError", "ActionRefusedError",
     "ActionTooLargeError", "AgentRuntimeBuildError", "AgentRuntimeDisconnectedError",
     "AgentRuntimeError", "AgentRuntimeNotFoundError", "AgentRuntimeNotReadyError",
-    "AgentRuntimeTimeoutError", "AgentRuntimeUnavailableError", "Ask", "AsyncEvents",
-    "AsyncGit", "AsyncInput", "AsyncOutput", "AsyncPool", "AsyncProcess", "AsyncSandbox",
-    "BuildError",
-    "BusyError", "CallbackError", "Change", "ChangesObservation", "CommandError", "Completed",
-    "DiffObservation", "DisconnectedError", "EditObservation", "End", "EnvObservation",
-    "ErrorObservation", "Event", "Events", "ExistsError", "Exit", "FileMissingError",
-    "FolderError", "ForkedError", "Git", "GitChange", "GitDiff", "Hutch", "HutchError", "Info",
-    "InternalError", "InvalidActionError", "InvalidError", "LimitError", "Limits", "LogEntry",
-    "Microagent", "MicroagentsObservation", "MoveObservation", "NamesObservation",
-    "NoSpaceError", "NotAppliedError", "NotFoundError", "NullObservation", "Observation",
-    "PathObservation", "Pool", "Port", "Process", "ProcessInfo", "ProtocolError", "ReadObservation",
-    "Refusal", "RefusedError", "Repository", "RepositoryObservation", "RunObservation",
-    "Sandbox", "Ssh", "Stat", "StatObservation", "Stats", "Status", "TimeoutError",
-    "UnavailableError", "UnsupportedError",
+    "AgentRuntimeTimeoutError", "AgentRuntimeUnavailableError", "Ask", "AsyncEvents", "AsyncGit",
+    "AsyncInput", "AsyncNet", "AsyncOutput", "AsyncPool", "AsyncProcess", "AsyncQuestions",
+    "AsyncSandbox", "BuildError", "BusyError", "CallbackError", "Change", "ChangesObservation",
+    "CommandError", "Completed", "DiffObservation", "DisconnectedError", "EditObservation", "End",
+    "EnvObservation", "ErrorObservation", "Event", "Events", "ExistsError", "Exit",
+    "FileMissingError", "FolderError", "ForkedError", "Git", "GitChange", "GitDiff", "Hutch",
+    "HutchError", "Info", "InternalError", "InvalidActionError", "InvalidError", "LimitError",
+    "Limits", "LogEntry", "Microagent", "MicroagentsObservation", "MoveObservation",
+    "NamesObservation", "Net", "NetChange", "NetQuestion", "NetRule", "NetRules", "NoSpaceError",
+    "NotAppliedError", "NotFoundError", "NullObservation", "Observation", "PathObservation",
+    "Pool", "Port", "Process", "ProcessInfo", "ProtocolError", "Questions", "ReadObservation",
+    "Refusal", "RefusedError", "Repository", "RepositoryObservation", "RunObservation", "Sandbox",
+    "Ssh", "Stat", "StatObservation", "Stats", "Status", "TimeoutError", "UnavailableError",
+    "UnsupportedError",
 ]

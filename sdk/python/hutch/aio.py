@@ -14,7 +14,7 @@ from typing import (TYPE_CHECKING, Any, AsyncIterator, Awaitable, BinaryIO, Call
                     Mapping, Optional, Sequence, Tuple, Type, TypeVar, Union, cast)
 
 from . import (actions, aio_process as processes, calls, flags as flag_words, git as git_actions,
-               tar)
+               net as net_rules, tar)
 from .aio_link import AsyncLink
 from .aio_process import AsyncProcess
 from .calls import Call
@@ -327,6 +327,11 @@ class AsyncSandbox:
     def git(self) -> git_actions.AsyncGit:
         """Clone, branch, changes, diff, by the git of the rootfs."""
         return git_actions.AsyncGit(self)
+
+    @property
+    def net(self) -> net_rules.AsyncNet:
+        """The rules about connections, and their questions."""
+        return net_rules.AsyncNet(self)
 
     async def setup(self, path: Optional[str] = None, *, session: Optional[str] = None,
               timeout: Optional[float] = None,

@@ -14,7 +14,8 @@ from . import fields
 from .errors import InvalidError, TimeoutError
 from .fields import Object
 from .protocol import PROTOCOL
-from .records import Info, Limits, Port, ProcessInfo, Stats, Status, status
+from .records import (Info, Limits, NetChange, NetRules, Port, ProcessInfo, Stats, Status,
+                      status)
 
 T = TypeVar("T")
 
@@ -108,6 +109,33 @@ def processes() -> Call[List[ProcessInfo]]:
 
 def ports() -> Call[List[Port]]:
     return Call("port.list", {}, lambda r: [Port.parse(one) for one in fields.a_list(r, "ports")])
+
+
+def net_list() -> Call[NetRules]:
+    return Call("net.list", {}, NetRules.parse)
+
+
+def net_add(rule: Object, at: int) -> Call[NetChange]:
+    return Call("net.add", {"rule": rule, "at": at}, NetChange.parse)
+
+
+def net_remove(rule: Union[str, int]) -> Call[NetChange]:
+    return Call("net.remove", {"rule": rule}, NetChange.parse)
+
+
+def net_set(rules: List[Object]) -> Call[int]:
+    return Call("net.set", {"rules": rules},
+                lambda r: fields.whole(fields.an_object(r, "answer"), "cut"))
+
+
+def net_answer(id: int, allow: bool, remember: bool) -> Call[None]:
+    return Call("net.answer", {"id": id, "verdict": "allow" if allow else "deny",
+                               "remember": remember}, _nothing)
+
+
+def questions() -> Call[None]:
+    """Subscribes to questions, and to no event that is kept."""
+    return Call("events.subscribe", {"since": 1 << 53, "asks": True}, _nothing)
 
 
 def act(action: Mapping[str, object], stream: bool, confirm: bool) -> Call[Object]:

@@ -153,6 +153,67 @@ class Port:
 
 
 @dataclass(frozen=True)
+class NetRule:
+    """A rule about connections.  `verdict` is "allow", "deny" or "ask"; `raw` has all members."""
+
+    verdict: str
+    target: str
+    why: Optional[str]
+    raw: Object
+
+    @classmethod
+    def parse(cls, value: object) -> NetRule:
+        o = fields.an_object(value, "rule")
+        for verdict in ("allow", "deny", "ask"):
+            if verdict in o:
+                return cls(verdict, fields.text(o, verdict), fields.text_or_none(o, "why"), o)
+        raise fields.wrong("rule", value)
+
+
+@dataclass(frozen=True)
+class NetQuestion:
+    """A connection to `name`, which may be an address, waits for an answer."""
+
+    id: int
+    name: str
+    port: int
+
+    @classmethod
+    def parse(cls, value: object) -> NetQuestion:
+        o = fields.an_object(value, "question")
+        return cls(fields.whole(o, "id"), fields.text(o, "name"), fields.whole(o, "port"))
+
+
+@dataclass(frozen=True)
+class NetRules:
+    """The rules about connections, in their order, and the questions that wait."""
+
+    rules: Tuple[NetRule, ...]
+    questions: Tuple[NetQuestion, ...]
+
+    @classmethod
+    def parse(cls, value: object) -> NetRules:
+        o = fields.an_object(value, "rules")
+        return cls(tuple(NetRule.parse(one) for one in fields.a_list(o.get("rules"), "rules")),
+                   tuple(NetQuestion.parse(one)
+                         for one in fields.a_list(o.get("questions"), "questions")))
+
+
+@dataclass(frozen=True)
+class NetChange:
+    """A rule that was added or removed, its number, and how many connections were closed."""
+
+    index: int
+    rule: NetRule
+    cut: int
+
+    @classmethod
+    def parse(cls, value: object) -> NetChange:
+        o = fields.an_object(value, "answer")
+        return cls(fields.whole(o, "index"), NetRule.parse(o.get("rule")), fields.whole(o, "cut"))
+
+
+@dataclass(frozen=True)
 class ProcessInfo:
     """A process of exec.list."""
 

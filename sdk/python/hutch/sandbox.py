@@ -14,7 +14,7 @@ from typing import (TYPE_CHECKING, Any, BinaryIO, Callable, Dict, Iterable, Iter
                     Optional, Sequence, Tuple, Type, TypeVar, Union, cast)
 
 from . import (actions, calls, fields, flags as flag_words, git as git_actions,
-               process as processes, tar)
+               net as net_rules, process as processes, tar)
 from .calls import Call
 from .errors import (BuildError, CallbackError, DisconnectedError, HutchError, InvalidError,
                      LimitError, NotAppliedError, NotFoundError)
@@ -325,6 +325,11 @@ class Sandbox:
     def git(self) -> git_actions.Git:
         """Clone, branch, changes, diff, by the git of the rootfs."""
         return git_actions.Git(self)
+
+    @property
+    def net(self) -> net_rules.Net:
+        """The rules about connections, and their questions."""
+        return net_rules.Net(self)
 
     def setup(self, path: Optional[str] = None, *, session: Optional[str] = None,
               timeout: Optional[float] = None,

@@ -4,7 +4,8 @@ import inspect
 
 from support import PATIENCE, hutch
 
-OURS = (hutch.AsyncSandbox, hutch.AsyncProcess, hutch.AsyncOutput, hutch.AsyncInput, hutch.AsyncEvents)
+OURS = (hutch.AsyncSandbox, hutch.AsyncProcess, hutch.AsyncOutput, hutch.AsyncInput, hutch.AsyncEvents,
+        hutch.AsyncNet, hutch.AsyncQuestions)
 
 
 class Blocking:

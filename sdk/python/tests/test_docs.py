@@ -97,6 +97,9 @@ class Docs(Case):
                 if not name.startswith("_") and callable(getattr(kind, name)) and name not in ("check_dropped",):
                     self.assertRegex(page, rf"\b{name}\(", name)
 
+        for name in (name for name in vars(hutch.Net) if not name.startswith("_")):
+            self.assertIn(f"`net.{name}(", page)
+
     def test_the_version_is_that_of_hutch(self):
         said = subprocess.run([HUTCH, "version"], stdout=subprocess.PIPE, check=True).stdout.decode()
         self.assertIn(hutch.__version__, said)

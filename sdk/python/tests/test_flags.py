@@ -104,7 +104,8 @@ class Flags(unittest.TestCase):
 class Shells(unittest.TestCase):
     def test_both_have_the_same_methods_with_the_same_parameters(self):
         for one, other in [(hutch.Sandbox, hutch.AsyncSandbox), (hutch.Process, hutch.AsyncProcess),
-                           (hutch.Events, hutch.AsyncEvents)]:
+                           (hutch.Events, hutch.AsyncEvents), (hutch.Net, hutch.AsyncNet),
+                           (hutch.Questions, hutch.AsyncQuestions)]:
             mine, its = ({name: [(p.name, p.kind, p.default) for p in
                                  inspect.signature(value).parameters.values()]
                           for name, value in inspect.getmembers(kind, callable)
