@@ -81,47 +81,66 @@ static bool refuse(struct gate *g, struct flow *f, unsigned reason)
 	return false;
 }
 
-bool flow_tls_read(struct gate *g, struct flow *f)
+/* Lets a whole hello of the guest go on, or refuses it. */
+static bool take_hello(struct gate *g, struct flow *f, const struct client_hello *hello,
+		       size_t len)
 {
-	uint8_t bytes[CLIENT_HELLO_MAX + sizeof(change_cipher_spec)];
-	struct client_hello hello;
-	size_t skipped = 0;
+	unsigned reason = judge(g, f, hello);
 
-	ssize_t n = recv(f->guest, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return true;
-	if (n <= 0 && f->upstream < 0) {
-		flow_end(g, f, REASON_NONE);
-		return false;
-	}
-	if (n <= 0) {
-		f->reading = FLOW_OPAQUE; /* the stream carries the end, or the error */
-		return true;
-	}
-	if (f->is_retried && (size_t)n >= sizeof(change_cipher_spec) &&
-	    !memcmp(bytes, change_cipher_spec, sizeof(change_cipher_spec)))
-		skipped = sizeof(change_cipher_spec);
-	switch (client_hello_parse(bytes + skipped, (size_t)n - skipped, &hello)) {
-	case HELLO_NEED_MORE:
-		return true;
-	case HELLO_DONE:
-		break;
-	case HELLO_NOT_TLS:
-		if (!accepts_other_bytes(g, f))
-			return refuse(g, f, REASON_TLS_INVALID);
-		pass_all(g, f);
-		return true;
-	case HELLO_MALFORMED:
-	case HELLO_TOO_LARGE:
-		return refuse(g, f, REASON_TLS_INVALID);
-	}
-	unsigned reason = judge(g, f, &hello);
 	if (reason != REASON_NONE)
 		return refuse(g, f, reason);
 	if (f->is_retried)
 		pass_all(g, f);
 	else
-		pass_hello(g, f, (size_t)n);
+		pass_hello(g, f, len);
+	return true;
+}
+
+static bool take_other_bytes(struct gate *g, struct flow *f)
+{
+	if (!accepts_other_bytes(g, f))
+		return refuse(g, f, REASON_TLS_INVALID);
+	pass_all(g, f);
+	return true;
+}
+
+/* Judges the guest's first bytes, or those behind a HelloRetryRequest. */
+static bool take_bytes(struct gate *g, struct flow *f, const uint8_t *bytes, size_t len)
+{
+	struct client_hello hello;
+	size_t skipped = 0;
+
+	if (f->is_retried && len >= sizeof(change_cipher_spec) &&
+	    !memcmp(bytes, change_cipher_spec, sizeof(change_cipher_spec)))
+		skipped = sizeof(change_cipher_spec);
+	switch (client_hello_parse(bytes + skipped, len - skipped, &hello)) {
+	case HELLO_NEED_MORE:
+		return true;
+	case HELLO_DONE:
+		return take_hello(g, f, &hello, len);
+	case HELLO_NOT_TLS:
+		return take_other_bytes(g, f);
+	case HELLO_MALFORMED:
+	case HELLO_TOO_LARGE:
+		break;
+	}
+	return refuse(g, f, REASON_TLS_INVALID);
+}
+
+bool flow_tls_read(struct gate *g, struct flow *f)
+{
+	uint8_t bytes[CLIENT_HELLO_MAX + sizeof(change_cipher_spec)];
+
+	ssize_t n = recv(f->guest, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
+	if (n > 0)
+		return take_bytes(g, f, bytes, (size_t)n);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return true;
+	if (f->upstream < 0) {
+		flow_end(g, f, REASON_NONE);
+		return false;
+	}
+	f->reading = FLOW_OPAQUE; /* the stream carries the end, or the error */
 	return true;
 }
 
