@@ -122,3 +122,10 @@ kills() {
 	kills hutch-gate
 	kills hutch-egress
 }
+
+@test "an internet of the test's own whose server cannot begin is an error at once" {
+	room bin
+	ln -s "$(type -P false)" bin/python3
+	catch as_who env PATH="$T/bin:$PATH" "$here/net_world.sh" echo begun
+	[[ $status == 1 && -z $output && $stderr == *'the server has ended'* ]]
+}

@@ -11,27 +11,34 @@ outer() {
 	W=$(mktemp -d)
 	export W
 	trap 'rm -rf "$W"' EXIT
-	mkfifo "$W/made" "$W/go" "$W/ready"
+	mkfifo "$W/go"
 	echo 'nameserver 10.9.0.2' >"$W/resolv.conf"
 	unshare -U --map-current-user --keep-caps -n -m "$0" --inside "$@"
 }
 
 # internet: becomes the server, when its devices are there.
 internet() {
-	echo up >"$W/made"
-	read -r _ <"$W/go"
-	exec python3 -SE "$here/net_server.py"
+	echo up
+	read -r _ <&4
+	exec python3 -SE "$here/net_server.py" 3>&1 >&2 4<&-
+}
+
+# hear: reads a line of the server.  The pipe has no other writer, so a dead server is its end.
+hear() {
+	read -r _ <&3 && return 0
+	echo "net_world.sh: the server has ended" >&2
+	return 1
 }
 
 inside() {
 	mount --bind "$W/resolv.conf" /etc/resolv.conf
 	ip link set lo up
 	ip link add host0 type veth peer name net0
-	exec 3<>"$W/ready"
-	unshare -n "$0" --internet &
+	exec 4<>"$W/go"
+	exec 3< <(exec unshare -n "$0" --internet </dev/null)
 	server=$!
 	trap 'kill "$server"' EXIT
-	read -r _ <"$W/made"
+	hear
 	ip link set net0 netns "$server"
 	ip addr add 10.9.0.1/24 dev host0
 	ip -6 addr add fd00:9::1/64 dev host0 nodad
@@ -42,9 +49,9 @@ inside() {
 		ip -6 addr add fd00:9::2/64 dev net0 nodad; ip link set net0 up
 		ip route add local default dev lo table main
 		ip -6 route add local default dev lo table main'
-	echo go >"$W/go"
-	read -r _ <&3
-	setpriv --ambient-caps -all --inh-caps -all "$@" 3<&-
+	echo go >&4
+	hear
+	setpriv --ambient-caps -all --inh-caps -all "$@" 3<&- 4<&-
 }
 
 case $1 in
