@@ -203,7 +203,9 @@ int port_main(char **argv)
 	static const struct subcommands parts = {
 		.verb = "port",
 		.about = "Ports of a sandbox that has a name.",
-		.list = list_of, .count = ARRAY_LEN(list_of),
+		.behind = "NAME",
+		.list = list_of,
+		.count = ARRAY_LEN(list_of),
 	};
 
 	return subcommands_main(argv, &parts);

@@ -97,7 +97,11 @@ static int ask_file(struct question *q, struct answer *ret, struct err *e)
 			      "connect '%.100s': it takes HOST:PORT, unix:PATH or "
 			      "unix:@NAME",
 			      path);
-		return -1;
+		return strchr(path, ':')
+			       ? -1
+			       : err_remedy(e,
+					    "with a port: hutch why connect %.100s:443",
+					    path);
 	}
 	if (!strcmp(verb, "exec") && !ret->is_yes && !ret->change && !strchr(path, '/')) {
 		struct err missing;

@@ -77,7 +77,8 @@ static int unknown(const struct subcommands *p, const char *name)
 	else
 		(void)options_missing(p->verb, "a verb", &e);
 	(void)nearest_suggest(&n, "", &e);
-	(void)err_remedy(&e, "%s %s", front, names);
+	(void)err_remedy(&e, "%s %s%s%s", front, names,
+			 p->behind ? ", and behind it " : "", p->behind ? p->behind : "");
 	report_error(&e);
 	return EXIT_HUTCH;
 }

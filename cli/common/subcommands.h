@@ -11,6 +11,7 @@ struct part {
 struct subcommands {
 	const char *verb, *about; /* `about`: a sentence for the help */
 	const char *operand;	  /* an operand that stands before the verb; NULL: none */
+	const char *behind; /* an operand that stands behind each verb; NULL: none */
 	const struct part *list;
 	size_t count;
 };
