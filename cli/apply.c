@@ -310,7 +310,7 @@ int apply_main(char **argv)
 	struct wish w = { 0 };
 	struct err e;
 	const struct flag flags[] = {
-		{ 'f', "force", NULL, "over what was changed on this host meanwhile, too",
+		{ 'f', "force", NULL, "over what this host has changed meanwhile",
 		  &k->is_forced, NULL },
 		{ 0, "include-protected", NULL, "also paths that --protect named",
 		  &k->takes_protected, NULL },

@@ -645,9 +645,7 @@ int cp_main(char **argv)
 		FLAG_QUIET,
 		{ 0, "max-size", "BYTES", "most that may come out (default 64g)", NULL,
 		  &size },
-		{ 0, "idle-timeout", "DURATION",
-		  "how long a sandbox may keep a copy waiting "
-		  "(default 60s)",
+		{ 0, "idle-timeout", "DURATION", "how long a copy may wait (default 60s)",
 		  NULL, &idle },
 	};
 	const struct usage usage = {

@@ -212,7 +212,7 @@ int diff_main(char **argv)
 		.synopsis = "hutch diff [OPTIONS] [NAME [PATH...]]",
 		.about =
 			"Lists what a sandbox has changed in folders shown with :cow, and, while "
-			"it lives,\nin the image that its root is written over.\nWithout NAME: "
+			"it\nlives, in the image that its root is written over.\nWithout NAME: "
 			"what one has changed in the current folder.",
 		.flags = flags,
 		.count = ARRAY_LEN(flags),

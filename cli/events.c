@@ -302,9 +302,8 @@ int events_main(char **argv)
 {
 	struct listener l = { .arrivals = { .fd = -1, .state = -1 } };
 	const struct flag flags[] = {
-		{ 'f', "follow", NULL,
-		  "and what comes; of all, also of those that are made later", &l.follows,
-		  NULL },
+		{ 'f', "follow", NULL, "and what comes; of all, also later ones",
+		  &l.follows, NULL },
 		{ 'a', "all", NULL, "clients that come and go, too", &l.shows_all, NULL },
 		{ 0, "json", NULL, "all of them, an object a line", &l.is_json, NULL },
 	};

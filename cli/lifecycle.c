@@ -46,8 +46,7 @@ int unpause_main(char **argv)
 {
 	bool is_forced = false;
 	const struct flag flags[] = {
-		{ 'f', "force", NULL,
-		  "also where something protected was replaced on the host", &is_forced,
+		{ 'f', "force", NULL, "even if a protected file was replaced", &is_forced,
 		  NULL },
 	};
 	const struct usage usage = {

@@ -227,8 +227,7 @@ static int print_help(char **argv)
 		else
 			(void)printf("\n%s\n", verbs[i].name);
 	(void)printf(
-		"\nhutch VERB --help lists its flags; man hutch-run and man hutch-sandboxes "
-		"explain them.\n");
+		"\nhutch VERB --help lists its flags; man hutch-VERB explains them.\n");
 	return 0;
 }
 

@@ -92,8 +92,7 @@ static int add_main(char **argv, const char *verdict, const char *about)
 	AUTO_FREE char *synopsis =
 		text_format("hutch net NAME %s [--why TEXT] RULE...", verdict);
 	const struct flag flags[] = {
-		{ 0, "why", "TEXT", "the reason, which the program's user is told", NULL,
-		  &a.why },
+		{ 0, "why", "TEXT", "the reason, which the user is told", NULL, &a.why },
 	};
 	const struct usage usage = {
 		.synopsis = synopsis,
@@ -363,9 +362,8 @@ static int answer_main(char **argv)
 {
 	struct reply r = { .duration = "once" };
 	const struct flag flags[] = {
-		{ 0, "for", "once|sandbox",
-		  "how long the answer is good: once (default), sandbox", NULL,
-		  &r.duration },
+		{ 0, "for", "once|sandbox", "how long it holds: once (default), sandbox",
+		  NULL, &r.duration },
 	};
 	const struct usage usage = {
 		.synopsis = "hutch net NAME answer [--for once|sandbox] ID yes|no",

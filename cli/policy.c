@@ -243,7 +243,7 @@ int policy_main(char **argv)
 		.verb = "policy",
 		.about =
 			"What a sandbox is allowed and given, in a file: --policy of hutch run, "
-			"act, create\nand fork.",
+			"act,\ncreate and fork.",
 		.list = list,
 		.count = ARRAY_LEN(list),
 	};

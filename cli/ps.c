@@ -192,13 +192,12 @@ int ps_main(char **argv)
 {
 	struct ps_options o = { 0 };
 	const struct flag flags[] = {
-		{ 'a', "all", NULL, "also those that have ended, or wait in a pool",
+		{ 'a', "all", NULL, "also those that ended, or wait in a pool",
 		  &o.has_all, NULL },
 		{ 0, "json", NULL, "one array on one line", &o.is_json, NULL },
 		{ 'q', "quiet", NULL, "names alone", &o.is_quiet, NULL },
 		{ 0, "no-trunc", NULL, "do not shorten anything", &o.is_whole, NULL },
-		{ 0, "format", "FORMAT",
-		  "a line each, such as '{{.Name}} {{.State}}', or json", NULL,
+		{ 0, "format", "FORMAT", "such as '{{.Name}} {{.State}}', or json", NULL,
 		  &o.format },
 		{ 0, "filter", "KEY=VALUE...", "those alone that fit", NULL, &o.filters },
 	};

@@ -57,9 +57,8 @@ int connect_main(char **argv)
 {
 	bool hands_over = false;
 	const struct flag flags[] = {
-		{ 'd', "descriptor", NULL,
-		  "hand the connection itself over to stdout, a unix socket", &hands_over,
-		  NULL },
+		{ 'd', "descriptor", NULL, "pass the connection over stdout, a socket",
+		  &hands_over, NULL },
 	};
 	const struct usage usage = {
 		.synopsis = "hutch connect [-d] NAME",

@@ -229,17 +229,16 @@ int image_runtime_build_main(char **argv)
 {
 	struct wish w = usual_wish();
 	const struct flag flags[] = {
-		{ 0, "base", "REF", "the image it begins with (default " BASE ")", NULL,
+		{ 0, "base", "REF", "the image it begins with: man hutch-image", NULL,
 		  &w.runtime.base },
-		{ 0, "repo", "NAME", "of the tags (default " REPOSITORY ")", NULL,
+		{ 0, "repo", "NAME", "of tags (default " REPOSITORY ")", NULL,
 		  &w.runtime.repository },
-		{ 0, "oh-version", "VERSION",
-		  "of OpenHands (default: as pyproject.toml has it)", NULL,
-		  &w.runtime.version },
+		{ 0, "oh-version", "VERSION", "of OpenHands (default: pyproject.toml's)",
+		  NULL, &w.runtime.version },
 		{ 0, "extra-deps", "CMD", "runtime_extra_deps: run last", NULL,
 		  &w.extra },
-		{ 0, "setup", "CMD", "in place of the apt-get of a build from scratch",
-		  NULL, &w.setup },
+		{ 0, "setup", "CMD", "in place of the apt-get of a whole build", NULL,
+		  &w.setup },
 		{ 0, "install", "CMD", "in place of pip and poetry", NULL, &w.install },
 		{ 0, "no-browser", NULL, "without a browser", &w.runtime.has_no_browser,
 		  NULL },

@@ -141,8 +141,8 @@ int image_commit_main(char **argv)
 	const struct usage usage = {
 		.synopsis = "hutch commit [-m TEXT] NAME|SNAPSHOT REF",
 		.about =
-			"Makes an image of a sandbox as it is, or of a snapshot, under a name of "
-			"your own.",
+			"Makes an image of a sandbox as it is, or of a snapshot, under a name "
+			"of\nyour own.",
 		.flags = flags,
 		.count = ARRAY_LEN(flags),
 		.operands_min = 2,

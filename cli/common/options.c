@@ -68,7 +68,7 @@ static bool has_option(enum verb verb, const struct option *o)
 
 #define COMMAND_CODES                                                                          \
 	"\nExit codes: the command's own; 128+N ended by signal N; 124 timed out;\n125 hutch " \
-	"failed; 126 found but not run; 127 not found.  "
+	"failed; 126 found but not run; 127 not found."
 
 static void print_option(const struct option *o)
 {
@@ -89,7 +89,7 @@ static const struct {
 	{ VERB_RUN, "run",
 	  "hutch run [OPTIONS] [--] CMD [ARG...]\n\n"
 	  "Runs one command in a fresh sandbox.  Its exit code is hutch's.\n\n",
-	  COMMAND_CODES "More: man hutch-run\n" },
+	  COMMAND_CODES "  More: man hutch-run\n" },
 	{ VERB_ACT, "act",
 	  "hutch act [OPTIONS]\nhutch act NAME [--stream]\n\nA fresh sandbox, or the one with that "
 	  "name, that does actions: JSON lines on\nstdin, one observation a line on stdout.\n\n",
@@ -105,22 +105,22 @@ static const struct {
 	  "\nExit codes: 0 when it is ready; 125 hutch failed.  More: man hutch-snapshot\n" },
 	{ VERB_START, "start",
 	  "hutch start [OPTIONS] NAME\n\nThe sandbox of this name, which was made with --keep and has "
-	  "ended, once more: with\nthe same options, image and files.\n\n",
+	  "ended, once more:\nwith the same options, image and files.\n\n",
 	  "\nExit codes: 0 when it is ready; 125 hutch failed.  More: man hutch-sandboxes\n" },
 	{ VERB_WHY, "why",
 	  "hutch why [OPTIONS] read|write|exec PATH\nhutch why [OPTIONS] connect HOST:PORT|unix:PATH|"
 	  "unix:@NAME\nhutch why [OPTIONS] syscall NAME [ARGUMENT...]\nhutch why [OPTIONS] act "
-	  "COMMAND\n\nWhether a sandbox with these options may do that, and what decides; nothing is "
-	  "started.\n\n",
+	  "COMMAND\n\nWhether a sandbox with these options may do that, and what decides.\n"
+	  "Nothing is started.\n\n",
 	  "\nExit codes: 0 yes; 1 no; 125 there is no answer.  More: man hutch-why\n" },
 	{ VERB_EXEC, "exec",
 	  "hutch exec [OPTIONS] NAME [--] CMD [ARG...]\n\n"
 	  "Runs a command in a sandbox that has a name.  Its exit code is hutch's.\n\n",
-	  COMMAND_CODES "More: man hutch-sandboxes\n" },
+	  COMMAND_CODES "\nMore: man hutch-sandboxes\n" },
 	{ VERB_SHELL, "shell",
 	  "hutch shell NAME [OPTIONS]\n\n"
 	  "A shell in a sandbox that has a name.  Its exit code is hutch's.\n\n",
-	  COMMAND_CODES "More: man hutch-sandboxes\n" },
+	  COMMAND_CODES "\nMore: man hutch-sandboxes\n" },
 };
 
 static const char *verb_name(enum verb verb)

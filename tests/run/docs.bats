@@ -91,6 +91,24 @@ page_of() {
 	done
 }
 
+# fits VERB...: prints the lines of a help that are wider than a terminal of 80 columns.
+fits() {
+	"$HUTCH" "$@" --help | awk -v verb="$*" 'length > 80 { print verb ": " $0; wide = 1 } END { exit wide }'
+}
+
+@test "each help fits a terminal of 80 columns" {
+	fits
+	for verb in $("$HUTCH" help | grep -oE '^  [a-z]+ '); do
+		fits "$verb"
+	done
+	for verb in image pool port policy audit 'net box'; do
+		# shellcheck disable=SC2086 # words
+		for part in $("$HUTCH" $verb --help | grep -oE '^  [a-z-]+ '); do
+			fits $verb "$part"
+		done
+	done
+}
+
 @test "the page of hutch cp has its flags with their arguments, and its exit codes" {
 	page=$top/docs/hutch-cp.md
 	diff <(flags_of_help cp | grep -vx -e -h -e --help) <(flags_of_page)
