@@ -1,6 +1,8 @@
 #include "cli/doctor.h"
 
+#include <stdint.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -22,6 +24,7 @@
  * network-namespace  ". */
 #define STATUS_WIDTH 9
 #define NAME_WIDTH   19
+#define ROOM_MIN     20 /* a column is not broken into narrower lines */
 
 struct doctor_options {
 	bool is_json, wants_help;
@@ -128,35 +131,73 @@ static const struct check_kind launches[] = {
 };
 enum { LANDLOCK_LAUNCH = CHECKS_HOST, NETWORK_RULES, LAUNCH, CHECKS };
 
+/* Green and yellow are hard to read on white, and blue is on black. */
 static const char *const colors[] = {
-	[CHECK_OK] = "\33[32m", [CHECK_LIMITED] = "\33[33m", [CHECK_MISSING] = "\33[31m",
+	[CHECK_OK] = "",
+	[CHECK_LIMITED] = "\33[1m",
+	[CHECK_MISSING] = "\33[1;31m",
 };
 _Static_assert(ARRAY_LEN(colors) == CHECK_STATUS_COUNT, "a status has no color");
 
+/* Returns the length of the part of the text that stands on a line of `room` bytes: whole
+ * words, and at least one. */
+static size_t line_of(const char *text, size_t room)
+{
+	size_t len = room;
+
+	if (strlen(text) <= room)
+		return strlen(text);
+	while (len > 0 && text[len] != ' ')
+		len--;
+	return len ? len : strcspn(text, " ");
+}
+
+/* Prints a text behind `indent` bytes of its line, broken at the terminal's width. */
+static void print_text(const char *text, size_t indent, const struct doctor_terminal *t,
+		       FILE *to)
+{
+	const size_t room = t && t->columns > indent + ROOM_MIN ? t->columns - indent
+								: SIZE_MAX;
+
+	for (;;) {
+		const size_t len = line_of(text, room);
+		(void)fprintf(to, "%.*s\n", (int)len, text);
+		text += len + strspn(text + len, " ");
+		if (!*text)
+			return;
+		(void)fprintf(to, "%*s", (int)indent, "");
+	}
+}
+
 /* Prints three columns; control characters in the last are made visible, since
  * paths may be chosen by strangers. */
-static void print_row(const char *name, const char *text, FILE *to)
+static void print_row(const char *name, const char *text, const struct doctor_terminal *t,
+		      FILE *to)
 {
 	AUTO_FREE char *line = term_escape_line(text);
 
-	(void)fprintf(to, "%-*s%s\n", NAME_WIDTH, name, line);
+	(void)fprintf(to, "%-*s", NAME_WIDTH, name);
+	print_text(line, STATUS_WIDTH + NAME_WIDTH, t, to);
 }
 
-static void print_below(const char *name, const char *text, FILE *to)
+static void print_below(const char *name, const char *text,
+			const struct doctor_terminal *t, FILE *to)
 {
 	if (!*text)
 		return;
 	(void)fprintf(to, "%*s", STATUS_WIDTH, "");
-	print_row(name, text, to);
+	print_row(name, text, t, to);
 }
 
-static void print_check(const struct check *c, bool is_colored, FILE *to)
+static void print_check(const struct check *c, const struct doctor_terminal *t, FILE *to)
 {
-	(void)fprintf(to, "%s%-*s%s", is_colored ? colors[c->status] : "", STATUS_WIDTH,
-		      check_status_name(c->status), is_colored ? "\33[m" : "");
-	print_row(c->name, c->detail, to);
-	print_below("  means", c->means, to);
-	print_below("  remedy", c->remedy, to);
+	const char *color = t && t->has_colors ? colors[c->status] : "";
+
+	(void)fprintf(to, "%s%-*s%s", color, STATUS_WIDTH, check_status_name(c->status),
+		      *color ? "\33[m" : "");
+	print_row(c->name, c->detail, t, to);
+	print_below("  means", c->means, t, to);
+	print_below("  remedy", c->remedy, NULL, to);
 }
 
 /* The checks in the order in which a user should mend them.  Nothing works without the
@@ -203,32 +244,38 @@ static void print_first(const char *sentence, const struct check *c, FILE *to)
 	(void)fprintf(to, "\n%s %s:\n  %s\n", sentence, c->name, line);
 }
 
-static void print_failure(const struct diagnosis *d, FILE *to)
+static void print_failure(const struct diagnosis *d, const struct doctor_terminal *t,
+			  FILE *to)
 {
 	const struct check *first = first_to_mend(d);
 
 	if (d->steps_down)
 		(void)fprintf(to, "hutch run --isolation landlock works here, which is weaker.\n");
-	(void)fprintf(to, "hutch run does not work here: mend the first thing that is "
-			  "missing, and try again.\n");
+	print_text(
+		"hutch run does not work here: mend the first thing that is missing, and "
+		"try again.",
+		0, t, to);
 	if (first)
 		print_first("First mend", first, to);
 }
 
-static void print_verdict(const struct diagnosis *d, FILE *to)
+static void print_verdict(const struct diagnosis *d, const struct doctor_terminal *t,
+			  FILE *to)
 {
 	const struct check *first = first_to_mend(d);
 	size_t lacking = 0;
 
 	if (!d->works) {
-		print_failure(d, to);
+		print_failure(d, t, to);
 		return;
 	}
 	for (size_t i = 0; i < d->count; i++)
 		lacking += d->checks[i].status != CHECK_OK;
 	if (lacking)
-		(void)fprintf(to, "hutch run works here; what is limited or missing matters "
-				  "only to what is named with it.\n");
+		print_text(
+			"hutch run works here; what is limited or missing matters only "
+			"to what is named with it.",
+			0, t, to);
 	else
 		(void)fprintf(to, "hutch run works here, with every flag that it has.\n");
 	if (first)
@@ -238,12 +285,12 @@ static void print_verdict(const struct diagnosis *d, FILE *to)
 			  "  hutch run --workspace . -it -- bash\n");
 }
 
-void doctor_print(const struct diagnosis *d, bool is_colored, FILE *to)
+void doctor_print(const struct diagnosis *d, const struct doctor_terminal *t, FILE *to)
 {
 	for (size_t i = 0; i < d->count; i++)
-		print_check(&d->checks[i], is_colored, to);
+		print_check(&d->checks[i], t, to);
 	(void)fputc('\n', to);
-	print_verdict(d, to);
+	print_verdict(d, t, to);
 }
 
 /* Prints a member; an empty text is null. */
@@ -315,21 +362,27 @@ static void examine(struct check checks[CHECKS])
 	checks_host(&user, checks);
 }
 
-/* Returns whether lines get colours; NO_COLOR in the environment forbids them
+/* Looks at the terminal on stdout; NO_COLOR in the environment forbids colours
  * (https://no-color.org). */
-static bool has_colors(void)
+static struct doctor_terminal look_at_terminal(void)
 {
 	const char *refused = getenv("NO_COLOR");
+	struct winsize size;
 
-	return isatty(1) && (!refused || !*refused);
+	return (struct doctor_terminal){
+		.columns = ioctl(1, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0,
+		.has_colors = !refused || !*refused,
+	};
 }
 
 static int report(const struct diagnosis *d, bool is_json, struct err *e)
 {
+	const struct doctor_terminal t = look_at_terminal();
+
 	if (is_json)
 		doctor_print_json(d, stdout);
 	else
-		doctor_print(d, has_colors(), stdout);
+		doctor_print(d, isatty(1) ? &t : NULL, stdout);
 	return report_flush() < 0 ? report_unwritten(e) : 0;
 }
 

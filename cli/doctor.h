@@ -18,7 +18,13 @@ struct diagnosis {
 /* `argv` begins after the verb.  Returns hutch's exit code. */
 int doctor_main(char **argv);
 
-/* The two output forms: lines for people, with or without colours, and one JSON
- * object on one line. */
-void doctor_print(const struct diagnosis *d, bool is_colored, FILE *to);
+struct doctor_terminal {
+	size_t columns;
+	bool has_colors;
+};
+
+/* The two output forms: lines for people, and one JSON object on one line.  Sentences
+ * are broken at the terminal's width; remedies are not, since they are copied.  NULL:
+ * the lines go to no terminal. */
+void doctor_print(const struct diagnosis *d, const struct doctor_terminal *t, FILE *to);
 void doctor_print_json(const struct diagnosis *d, FILE *to);

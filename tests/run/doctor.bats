@@ -453,13 +453,14 @@ names_landlock() {
 	esc=$'\e'
 	doctor env
 	[[ $output != *"$esc"* ]]
-	catch script -qec "'$HUTCH' doctor" /dev/null
-	[[ $output == *"$esc[32mok"*"$esc[m"* ]]
-	NO_COLOR=1 catch script -qec "'$HUTCH' doctor" /dev/null
-	[[ $output == *ok* ]]
+	lacking="'$(tool forbid)' mounts '$HUTCH' doctor"
+	catch script -qec "$lacking" /dev/null
+	[[ $output == *"$esc[1;31mmissing"*"$esc[m"* ]]
+	NO_COLOR=1 catch script -qec "$lacking" /dev/null
+	[[ $output == *missing* ]]
 	[[ $output != *"$esc["* ]]
-	NO_COLOR='' catch script -qec "'$HUTCH' doctor" /dev/null
-	[[ $output == *"$esc[32mok"* ]]
+	NO_COLOR='' catch script -qec "$lacking" /dev/null
+	[[ $output == *"$esc[1;31mmissing"* ]]
 }
 
 @test "names that a user chose cannot steer the terminal" {

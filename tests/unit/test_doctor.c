@@ -24,7 +24,8 @@ static const struct check found[] = {
 	  .remedy = "as root: \xff\n" },
 };
 
-static char *print(const struct diagnosis *d, bool is_json, bool is_colored)
+static char *print(const struct diagnosis *d, bool is_json,
+		   const struct doctor_terminal *t)
 {
 	char *text = NULL;
 	size_t len;
@@ -34,7 +35,7 @@ static char *print(const struct diagnosis *d, bool is_json, bool is_colored)
 	if (is_json)
 		doctor_print_json(d, to);
 	else
-		doctor_print(d, is_colored, to);
+		doctor_print(d, t, to);
 	assert_int_equal(fclose(to), 0);
 	return text;
 }
@@ -44,7 +45,7 @@ static void test_lines_for_people(void **state)
 	const struct diagnosis d = { found, ARRAY_LEN(found), true, false };
 
 	(void)state;
-	AUTO_FREE char *text = print(&d, false, false);
+	AUTO_FREE char *text = print(&d, false, NULL);
 	static const char expected[] =
 		"ok       proc               there\n"
 		"missing  network-namespace  not ^[[2J tried\n"
@@ -60,11 +61,40 @@ static void test_colors_are_around_the_status_alone(void **state)
 	const struct diagnosis d = { found, ARRAY_LEN(found), false, false };
 
 	(void)state;
-	AUTO_FREE char *text = print(&d, false, true);
-	assert_non_null(strstr(text, "\33[32mok       \33[mproc "));
-	assert_non_null(strstr(text, "\33[31mmissing  \33[mnetwork-namespace "));
-	assert_non_null(strstr(text, "\33[33mlimited  \33[mcgroup "));
+	AUTO_FREE char *text =
+		print(&d, false, &(struct doctor_terminal){ .has_colors = true });
+	assert_memory_equal(text, "ok       proc ", 14);
+	assert_non_null(strstr(text, "\33[1;31mmissing  \33[mnetwork-namespace "));
+	assert_non_null(strstr(text, "\33[1mlimited  \33[mcgroup "));
 	assert_null(strstr(text, "\33[2J"));
+}
+
+static void test_sentences_are_broken_at_the_width_and_remedies_are_not(void **state)
+{
+	static const struct check checks[] = {
+		{ .name = "proc",
+		  .status = CHECK_MISSING,
+		  .detail = "one two three four five six seven eight",
+		  .means = "averyverylongwordthatfitsnoline and another",
+		  .remedy = "mkdir a && mount b && chmod 755 c" },
+	};
+	const struct diagnosis d = { checks, 1, true, false };
+	static const char expected[] =
+		"missing  proc               one two three four five\n"
+		"                            six seven eight\n"
+		"           means            averyverylongwordthatfitsnoline\n"
+		"                            and another\n"
+		"           remedy           mkdir a && mount b && chmod 755 c\n"
+		"\nhutch run works here; what is limited or missing\n"
+		"matters only to what is named with it.\n";
+
+	(void)state;
+	AUTO_FREE char *text =
+		print(&d, false, &(struct doctor_terminal){ .columns = 28 + 24 });
+	assert_memory_equal(text, expected, strlen(expected));
+	AUTO_FREE char *narrow =
+		print(&d, false, &(struct doctor_terminal){ .columns = 9 });
+	assert_non_null(strstr(narrow, " four five six seven eight\n"));
 }
 
 static void test_the_verdict(void **state)
@@ -74,11 +104,11 @@ static void test_the_verdict(void **state)
 	const struct diagnosis all = { found, 1, true, true };
 
 	(void)state;
-	AUTO_FREE char *a = print(&not, false, false);
-	AUTO_FREE char *b = print(&all, false, false);
+	AUTO_FREE char *a = print(&not, false, NULL);
+	AUTO_FREE char *b = print(&all, false, NULL);
 	assert_non_null(strstr(a, "\n\nhutch run does not work here: "));
 	assert_non_null(strstr(b, "\n\nhutch run works here, with every flag"));
-	AUTO_FREE char *c = print(&other, false, false);
+	AUTO_FREE char *c = print(&other, false, NULL);
 	assert_non_null(strstr(
 		c, "\n\nhutch run --isolation landlock works here, which is weaker.\n"
 		   "hutch run does not work here: "));
@@ -114,7 +144,7 @@ static void test_the_remedy_that_helps_most_is_named(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		const struct diagnosis d = { &checks[cases[i].from], cases[i].count,
 					     cases[i].works, false };
-		AUTO_FREE char *text = print(&d, false, false);
+		AUTO_FREE char *text = print(&d, false, NULL);
 		const char *end = strstr(text, cases[i].end);
 
 		assert_non_null(end);
@@ -132,7 +162,7 @@ static void test_the_object(void **state)
 	struct err e = { 0 };
 
 	(void)state;
-	AUTO_FREE char *text = print(&d, true, false);
+	AUTO_FREE char *text = print(&d, true, NULL);
 	assert_string_equal(
 		text,
 		"{\"version\":1,\"works\":false,\"checks\":["
@@ -152,6 +182,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lines_for_people),
 		cmocka_unit_test(test_colors_are_around_the_status_alone),
+		cmocka_unit_test(
+			test_sentences_are_broken_at_the_width_and_remedies_are_not),
 		cmocka_unit_test(test_the_verdict),
 		cmocka_unit_test(test_the_remedy_that_helps_most_is_named),
 		cmocka_unit_test(test_the_object),
