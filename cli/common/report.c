@@ -284,11 +284,48 @@ static char *find_in_path(const char *name)
 	return NULL;
 }
 
+/* Returns whether a word in the place of a command looks like the name of an image, as
+ * in `docker run ubuntu true`. */
+static bool is_image(const char *name)
+{
+	static const char *const known[] = {
+		"alpine",     "almalinux", "amazonlinux", "archlinux", "busybox",
+		"centos",     "debian",	   "fedora",	  "golang",    "hello-world",
+		"httpd",      "mariadb",   "mongo",	  "mysql",     "nginx",
+		"node",	      "php",	   "postgres",	  "python",    "redis",
+		"rockylinux", "ruby",	   "rust",	  "ubuntu"
+	};
+	const char *slash = strchr(name, '/');
+
+	if (strchr("./", name[0]) ||
+	    name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789._-/:@")])
+		return false;
+	if (strchr(name, ':'))
+		return true;
+	if (slash) /* such as ghcr.io/me/tool */
+		return memchr(name, '.', (size_t)(slash - name)) != NULL;
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (!strcmp(known[i], name))
+			return true;
+	return false;
+}
+
+/* Returns -1. */
+static int hint_at_image(struct err *e, const char *name)
+{
+	return is_image(name) ? err_remedy(e,
+					   "to run in an image: hutch run --image "
+					   "%.100s CMD",
+					   name)
+			      : -1;
+}
+
 static int explain_path(struct err *e, const char *path)
 {
-	if (!is_program(path))
-		return err_set(e, ERR_NOT_FOUND, "%.200s: command not found inside",
-			       path);
+	if (!is_program(path)) {
+		(void)err_set(e, ERR_NOT_FOUND, "%.200s: command not found inside", path);
+		return hint_at_image(e, path);
+	}
 	(void)err_set(e, ERR_NOT_FOUND,
 		      "%.200s: command not found inside; on this host it is there", path);
 	if (path[0] != '/')
@@ -296,27 +333,6 @@ static int explain_path(struct err *e, const char *path)
 	AUTO_FREE char *dir = text_copy(path);
 	*strrchr(dir, '/') = '\0';
 	return err_remedy(e, "-v %.200s:%.200s:ro shows it", dir, dir);
-}
-
-/* Returns whether a word in the place of a command looks like the name of an image, as
- * in `docker run ubuntu true`. */
-static bool is_image(const char *name)
-{
-	static const char *const known[] = {
-		"alpine",     "almalinux", "amazonlinux", "archlinux", "busybox",
-		"centos",     "debian",	   "fedora",	  "golang",    "mysql",
-		"nginx",      "node",	   "postgres",	  "python",    "redis",
-		"rockylinux", "ruby",	   "rust",	  "ubuntu"
-	};
-
-	if (name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789._-:@")])
-		return false;
-	if (strchr(name, ':'))
-		return true;
-	for (size_t i = 0; i < ARRAY_LEN(known); i++)
-		if (!strcmp(known[i], name))
-			return true;
-	return false;
 }
 
 /* Returns whether the word is a command that shells have built in. */
@@ -354,12 +370,7 @@ static int explain_name(struct err *e, const char *name)
 		(void)err_set(e, ERR_NOT_FOUND,
 			      "%.200s: command not found inside, nor on this host's PATH",
 			      name);
-		return is_image(name)
-			       ? err_remedy(e,
-					    "to run in an image: hutch run --image "
-					    "%.100s CMD",
-					    name)
-			       : -1;
+		return hint_at_image(e, name);
 	}
 	(void)err_set(e, ERR_NOT_FOUND,
 		      "%.200s: command not found inside; on this host it is %.300s", name,
