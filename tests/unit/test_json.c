@@ -253,7 +253,12 @@ static void a_long_place_is_cut_not_overrun(void **state)
 	json_root(doc, "profile", &root);
 	assert_true(json_step_key(&root, &item, &key));
 	assert_int_equal(json_string(&item, &string, &e), -1);
-	assert_true(strlen(item.place) < JSON_PLACE_MAX);
+	assert_int_equal(strlen(item.place), strlen("profile.") + 40);
+	json_root(doc, text, &root); /* a name that is longer than a place */
+	assert_int_equal(strlen(root.place), JSON_PLACE_MAX - 1);
+	item = (struct json_at){ 0 };
+	assert_true(json_step_key(&root, &item, &key));
+	assert_int_equal(strlen(item.place), JSON_PLACE_MAX - 42 + 1 + 40);
 	json_free(NULL);
 }
 
