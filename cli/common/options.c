@@ -206,10 +206,12 @@ static int wrong_verb(enum verb verb, const struct option *o, struct err *e)
 
 static const struct option *find_name(const char *name, size_t len)
 {
-	for (size_t i = 0; i < option_count; i++)
-		if (strlen(option_table[i].name) == len &&
-		    !strncmp(option_table[i].name, name, len))
+	for (size_t i = 0; i < option_count; i++) {
+		const char *other = option_table[i].name;
+		/* the first letter alone tells most names apart */
+		if (*other == *name && !strncmp(other, name, len) && !other[len])
 			return &option_table[i];
+	}
 	return NULL;
 }
 
@@ -278,7 +280,8 @@ static int parse_long(struct run_options *ret, char ***at, struct err *e)
 	if (value && !o->argument)
 		return err_set(e, ERR_USAGE, "--%s takes no value", o->name);
 	if (!value && o->argument && *o->argument != '[') {
-		AUTO_FREE char *shown = text_format("--%s", o->name);
+		char shown[40] = "--";
+		(void)strncat(shown, o->name, sizeof(shown) - sizeof("--"));
 		value = *++*at;
 		if (flags_check_value(shown, o->argument, value, e) < 0)
 			return -1;
