@@ -118,10 +118,7 @@ static int read_rules(const struct json_at *at, struct egress_rules *rules, stru
 	if (json_expect(at, JSON_ARRAY, e) < 0)
 		return -1;
 	while (json_step(at, &item)) {
-		size_t len;
-		const char *source = json_source(&item, &len);
-		AUTO_FREE char *json = text_format("%.*s", (int)len, source);
-		if (egress_rules_add_json(rules, json, NULL, e) < 0)
+		if (egress_rules_add_value(rules, &item, NULL, e) < 0)
 			return err_in(e, "%s", item.place);
 	}
 	return 0;
@@ -192,7 +189,6 @@ static int read_answer(const struct json_at *root, struct order *o, struct err *
 
 int order_read(const char *line, size_t len, struct order *ret, struct err *e)
 {
-	/* json_source() points into the text, which must live as long. */
 	AUTO_JSON struct json *doc = json_parse(line, len, e);
 	struct order o = { 0 };
 	struct json_at root, at;

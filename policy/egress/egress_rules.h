@@ -23,6 +23,7 @@
 #include "policy/egress/reason.h"
 
 struct err;
+struct json_at;
 
 #define EGRESS_RULES_MAX 1024
 #define EGRESS_NO_RULE	 SIZE_MAX /* the index of the default */
@@ -58,6 +59,9 @@ int egress_rules_insert(struct egress_rules *r, size_t at, const struct egress_w
  * docs/hutch-net.md has its members. */
 int egress_rules_add_json(struct egress_rules *r, const char *json, const char *from,
 			  struct err *e);
+/* The same for an object in a text that has been parsed (json.h). */
+int egress_rules_add_value(struct egress_rules *r, const struct json_at *value,
+			   const char *from, struct err *e);
 
 /* Removes the rule with that index. */
 void egress_rules_remove(struct egress_rules *r, size_t at);

@@ -66,17 +66,26 @@ static int read_rule(const struct json_at *root, struct egress_word *word, struc
 			  "leave 'http' out: the rule is about the host and its ports");
 }
 
+int egress_rules_add_value(struct egress_rules *r, const struct json_at *value,
+			   const char *from, struct err *e)
+{
+	struct egress_word word = { .from = from };
+	struct json_at root;
+
+	json_root(value->value, "rule", &root);
+	if (read_rule(&root, &word, e) < 0)
+		return err_from(e, from);
+	return egress_rules_add(r, &word, e);
+}
+
 int egress_rules_add_json(struct egress_rules *r, const char *json, const char *from,
 			  struct err *e)
 {
 	AUTO_JSON struct json *doc = json_parse(json, strlen(json), e);
-	struct egress_word word = { .from = from };
 	struct json_at root;
 
 	if (!doc)
 		return err_from(e, from);
 	json_root(doc, "rule", &root);
-	if (read_rule(&root, &word, e) < 0)
-		return err_from(e, from);
-	return egress_rules_add(r, &word, e);
+	return egress_rules_add_value(r, &root, from, e);
 }
