@@ -6,6 +6,7 @@
 #include "base/buffer.h"
 #include "base/json_write.h"
 #include "base/list.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "policy/egress/egress_rules.h"
 #include "policy/policy.h"
@@ -30,7 +31,7 @@ char *egress_policy_text(enum egress_verdict verdict, const char *word)
 
 	if (*word == '{')
 		return on_one_line(word);
-	AUTO_FREE char *target = text_format("%.*s", (int)len, word);
+	AUTO_FREE char *target = mem_or_abort(strndup(word, len));
 	json_write_begin(&b);
 	json_write_open(&b, NULL, "{");
 	json_write_text(&b, egress_verdict_word(verdict), target);
@@ -87,13 +88,15 @@ int egress_policy_add(struct policy *p, enum egress_verdict verdict, const char 
 		      struct err *e)
 {
 	AUTO_FREE char *json = egress_policy_text(verdict, word);
+	struct egress_rules rules = { 0 };
 
-	if (egress_policy_check_text(json, e) < 0) {
+	if (egress_rules_add_json(&rules, json, NULL, e) < 0) {
 		AUTO_FREE char *from =
 			text_format("--%s %s", egress_verdict_word(verdict), word);
 		return err_from(e, from);
 	}
 	list_add(&p->egress, json);
+	egress_rules_move(&p->egress_rules, &rules);
 	if (p->network == NETWORK_NONE)
 		p->network = NETWORK_ALLOW;
 	return 0;
@@ -118,8 +121,7 @@ static int check_all_ports(const struct egress_rules *r, struct err *e)
 
 int egress_policy_check(const struct policy *p, struct err *e)
 {
-	struct egress_rules r = { 0 };
-	int result = 0;
+	const struct egress_rules *r = &p->egress_rules;
 
 	if (p->egress.count && p->network != NETWORK_ALLOW) {
 		(void)err_set(e, ERR_USAGE,
@@ -128,10 +130,5 @@ int egress_policy_check(const struct policy *p, struct err *e)
 		return err_remedy(e, "--network allow connects to what --allow and a "
 				     "policy's egress name, and to nothing else");
 	}
-	for (size_t i = 0; i < p->egress.count && result == 0; i++)
-		result = egress_rules_add_json(&r, p->egress.items[i], NULL, e);
-	if (result == 0)
-		result = check_all_ports(&r, e);
-	egress_rules_done(&r);
-	return result;
+	return egress_rules_check_bounds(r, e) < 0 ? -1 : check_all_ports(r, e);
 }

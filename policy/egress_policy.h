@@ -1,7 +1,8 @@
 /* egress_policy -- the rules about connections of a policy, as text (docs/hutch-net.md).
  *
  * A rule is kept as a JSON object, the form that a policy file has, so that flags, files
- * and the saved options of a sandbox say it in one way.  policy/egress/ judges by it. */
+ * and the saved options of a sandbox say it in one way.  Beside its text the policy has
+ * the rule as policy/egress/ judges by it, so that a launch reads each text once. */
 #pragma once
 #include "policy/egress/egress_rule.h"
 

@@ -65,6 +65,7 @@ void policy_done(struct policy *p)
 	list_done(&p->argv);
 	list_done(&p->rules);
 	list_done(&p->egress);
+	egress_rules_done(&p->egress_rules);
 	list_done(&p->protects);
 	policy_init(p);
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/list.h"
+#include "policy/egress/egress_rules.h"
 
 struct err;
 struct port_spec;
@@ -91,6 +92,7 @@ struct policy {
 	char *audit;	       /* --audit: "on", "off" or a folder as typed; NULL: off */
 	struct list rules;     /* the texts of --rule (rules.h) */
 	struct list egress;    /* the rules of --allow in JSON, in order (egress_policy.h) */
+	struct egress_rules egress_rules; /* the same rules, read; owned */
 	struct list protects;  /* the patterns of --protect (protect.h) */
 	bool protects_missing; /* --protect-missing: protects also names that do not
 			        * exist yet */

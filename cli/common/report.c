@@ -186,19 +186,14 @@ static void print_warnings(const struct egress_rules *r, const struct egress_war
 /* Compares the rules with each other if they are at most `most`. */
 static void check_rules(const struct policy *policy, size_t most)
 {
-	struct egress_rules rules = { 0 };
+	const struct egress_rules *rules = &policy->egress_rules;
 	struct egress_warning *warnings = NULL;
-	struct err e;
+	const size_t count = rules->count <= most
+				     ? egress_rules_check(rules, &warnings)
+				     : egress_rules_check_alone(rules, &warnings);
 
-	for (size_t i = 0; i < policy->egress.count; i++)
-		(void)egress_rules_add_json(&rules, policy->egress.items[i], NULL,
-					    &e); /* policy_check() has read each */
-	const size_t count = rules.count <= most
-				     ? egress_rules_check(&rules, &warnings)
-				     : egress_rules_check_alone(&rules, &warnings);
-	print_warnings(&rules, warnings, count);
+	print_warnings(rules, warnings, count);
 	free(warnings);
-	egress_rules_done(&rules);
 }
 
 void report_rules(const struct policy *policy)

@@ -216,20 +216,11 @@ static int send_settings(int control, const struct list *rules, struct err *e)
 		       : 0;
 }
 
-int egress_start(struct egress *x, const struct list *words, struct err *e)
+int egress_start(struct egress *x, const struct egress_rules *rules,
+		 const struct list *texts, struct err *e)
 {
-	struct egress_rules rules = { 0 };
-	int result = 0;
-
-	for (size_t i = 0; i < words->count && result == 0; i++)
-		result = egress_rules_add_json(&rules, words->items[i], NULL, e);
-	choose_ports(x, &rules);
-	if (result == 0)
-		result = start_both(x, e);
-	if (result == 0)
-		result = send_settings(x->control, words, e);
-	egress_rules_done(&rules);
-	return result;
+	choose_ports(x, rules);
+	return start_both(x, e) < 0 ? -1 : send_settings(x->control, texts, e);
 }
 
 static int await_report(int setup, struct gate_report *ret, int *ret_space, struct err *e)

@@ -21,6 +21,7 @@
 #include "base/buffer.h"
 #include "sandbox/kernel/program.h"
 
+struct egress_rules;
 struct err;
 struct list;
 
@@ -62,9 +63,10 @@ void egress_init(struct egress *x);
 void egress_done(struct egress *x);
 
 int egress_open(struct egress *x, struct err *e);
-/* Starts both processes with the rules, each of which is JSON as a policy file has it
- * (egress_rules_add_json()). */
-int egress_start(struct egress *x, const struct list *rules, struct err *e);
+/* Starts both processes with the rules, and sends these as `texts`, each of which is JSON
+ * as a policy file has it (egress_rules_add_json()). */
+int egress_start(struct egress *x, const struct egress_rules *rules,
+		 const struct list *texts, struct err *e);
 
 /* Called in the set-up of the sandbox: passes the network namespace `inside`, and waits
  * until the gate has made its network.  `setup` is the socket of that name. */

@@ -66,13 +66,22 @@ static int add_ports(struct egress_rules *r, const struct egress_rule *rule,
 	return 0;
 }
 
+/* Adds the ports of `count` rules. */
+static int add_all_ports(struct egress_rules *r, const struct egress_rule *rules,
+			 size_t count, struct err *e)
+{
+	for (size_t i = 0; i < count; i++)
+		if (add_ports(r, &rules[i], e) < 0)
+			return -1;
+	return 0;
+}
+
 static void count_ports_anew(struct egress_rules *r)
 {
 	r->port_count = 0;
 	r->has_all_ports = false;
 	/* It cannot fail: a part of the rules names no more ports than all of them. */
-	for (size_t i = 0; i < r->count; i++)
-		(void)add_ports(r, &r->items[i], NULL);
+	(void)add_all_ports(r, r->items, r->count, NULL);
 }
 
 /* --- adding and removing ---------------------------------------------------------- */
@@ -131,26 +140,38 @@ static int expand(const struct egress_word *word, struct list *ret, struct err *
 	return egress_preset_targets(preset, ret, e);
 }
 
-/* Puts the new rules before the rule `at`, and takes over what they own. */
+static int check_count(size_t count, struct err *e)
+{
+	return count > EGRESS_RULES_MAX
+		       ? err_set(e, ERR_LIMIT, "there are more than %d rules",
+				 EGRESS_RULES_MAX)
+		       : 0;
+}
+
+/* Puts rules before the rule `at`, and takes over what they own. */
+static void put(struct egress_rules *r, size_t at, const struct egress_rule *added,
+		size_t count)
+{
+	if (r->count + count > r->room) {
+		r->room = 2 * r->room + count;
+		r->items = mem_resize(r->items, r->room, sizeof(*r->items));
+	}
+	memmove(&r->items[at + count], &r->items[at],
+		(r->count - at) * sizeof(*r->items));
+	memcpy(&r->items[at], added, count * sizeof(*added));
+	r->count += count;
+}
+
+/* Puts the new rules before the rule `at`, if all are within the bounds. */
 static int splice(struct egress_rules *r, size_t at, const struct egress_rule *added,
 		  size_t count, struct err *e)
 {
 	struct egress_rules after = *r;
 
-	if (count > EGRESS_RULES_MAX - r->count)
-		return err_set(e, ERR_LIMIT, "there are more than %d rules",
-			       EGRESS_RULES_MAX);
-	for (size_t i = 0; i < count; i++)
-		if (add_ports(&after, &added[i], e) < 0)
-			return -1;
-	if (after.count + count > after.room) {
-		after.room = 2 * after.room + count;
-		after.items = mem_resize(after.items, after.room, sizeof(*after.items));
-	}
-	memmove(&after.items[at + count], &after.items[at],
-		(after.count - at) * sizeof(*after.items));
-	memcpy(&after.items[at], added, count * sizeof(*added));
-	after.count += count;
+	if (check_count(r->count + count, e) < 0 ||
+	    add_all_ports(&after, added, count, e) < 0)
+		return -1;
+	put(&after, at, added, count);
 	*r = after;
 	return 0;
 }
@@ -188,6 +209,26 @@ int egress_rules_add(struct egress_rules *r, const struct egress_word *word,
 		     struct err *e)
 {
 	return egress_rules_insert(r, r->count, word, e);
+}
+
+void egress_rules_move(struct egress_rules *r, struct egress_rules *more)
+{
+	if (!more->count)
+		return;
+	/* If they are too many, egress_rules_check_bounds() says so. */
+	(void)add_all_ports(r, more->items, more->count, NULL);
+	put(r, r->count, more->items, more->count);
+	free(more->items);
+	*more = (struct egress_rules){ 0 };
+}
+
+int egress_rules_check_bounds(const struct egress_rules *r, struct err *e)
+{
+	struct egress_rules ports = { 0 };
+
+	return check_count(r->count, e) < 0
+		       ? -1
+		       : add_all_ports(&ports, r->items, r->count, e);
 }
 
 void egress_rules_remove(struct egress_rules *r, size_t at)

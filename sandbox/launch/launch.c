@@ -551,7 +551,7 @@ int launch_start(struct launch *l, struct err *e)
 	    prepare_host(l, e) < 0 || watch_protected(l, e) < 0)
 		return -1;
 	if (l->policy->network == NETWORK_ALLOW &&
-	    egress_start(&l->egress, &l->policy->egress, e) < 0)
+	    egress_start(&l->egress, &l->policy->egress_rules, &l->policy->egress, e) < 0)
 		return -1;
 	/* `has_proc`: the executor needs a procfs in order to end a command together
 	 * with its descendants.  The executor of a single command never has to do

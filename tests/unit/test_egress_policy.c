@@ -126,6 +126,21 @@ static void test_rules_are_for_a_network_of_rules(void **state)
 	}
 }
 
+static void test_rules_are_bounded_together(void **state)
+{
+	struct policy p;
+	struct err e;
+
+	(void)state;
+	policy_init(&p);
+	assert_int_equal(egress_policy_add(&p, EGRESS_ALLOW, "b.org:1-64", &e), 0);
+	assert_int_equal(egress_policy_check(&p, &e), 0);
+	assert_int_equal(egress_policy_add(&p, EGRESS_ALLOW, "c.org:65", &e), 0);
+	assert_int_equal(egress_policy_check(&p, &e), -1);
+	assert_string_equal(e.text, "rules name more than 64 different ports");
+	policy_done(&p);
+}
+
 static void test_a_rule_is_said_as_its_flag(void **state)
 {
 	static const char *const rows[][2] = {
@@ -177,6 +192,14 @@ static void test_flags_are_rules_in_order(void **state)
 	assert_int_equal(
 		egress_policy_add(&p, EGRESS_ALLOW, "{\"allow\":\r\n\t\"a.org\"}", &e), 0);
 	assert_string_equal(p.egress.items[4], "{\"allow\":   \"a.org\"}");
+	/* each of them was read as well; the one that is refused was not */
+	assert_int_equal(p.egress_rules.count, 5);
+	assert_int_equal(p.egress_rules.items[0].verdict, EGRESS_DENY);
+	assert_string_equal(p.egress_rules.items[0].why, "not \"here\"");
+	assert_string_equal(p.egress_rules.items[1].text, "a.org");
+	assert_string_equal(p.egress_rules.items[2].text, "c.org:1");
+	assert_int_equal(p.egress_rules.items[3].verdict, EGRESS_DENY);
+	assert_string_equal(p.egress_rules.items[4].text, "a.org");
 	policy_done(&p);
 }
 
@@ -186,6 +209,7 @@ int main(void)
 		cmocka_unit_test(test_rules_of_files_are_printed_again),
 		cmocka_unit_test(test_files_that_are_wrong),
 		cmocka_unit_test(test_rules_are_for_a_network_of_rules),
+		cmocka_unit_test(test_rules_are_bounded_together),
 		cmocka_unit_test(test_a_rule_is_said_as_its_flag),
 		cmocka_unit_test(test_flags_are_rules_in_order),
 	};
