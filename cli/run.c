@@ -168,7 +168,7 @@ void run_launch(const struct policy *policy, struct learn *learn, bool is_dry_ru
 		result_failed(ret, EXIT_HUTCH, &e);
 	else if (!is_dry_run)
 		run_command(&l, ret);
-	ret->network_form = egress_form_name(l.sandbox.network.form);
+	ret->network_form = egress_form_name(l.egress.form);
 	if (learn && ret->status != RUN_SETUP_ERROR)
 		finish_learning(learn, &l, ret);
 	ret->wall_s = (double)(clock_us() - started) / 1e6;

@@ -98,7 +98,7 @@ static void put_network(const struct launch *l, struct buffer *b)
 {
 	json_write_open(b, "network", "{");
 	json_write_text(b, "mode", policy_network_word(l->policy));
-	json_write_text(b, "form", egress_form_name(l->sandbox.network.form));
+	json_write_text(b, "form", egress_form_name(l->egress.form));
 	json_write_close(b, "}");
 }
 

@@ -482,7 +482,6 @@ static size_t keep_fds(const struct supervisor *s, int keep[CONFINE_KEEP_MAX])
 		l->sandbox.pidfd,
 		l->sandbox.channel,
 		l->sandbox.failure,
-		l->sandbox.network.space,
 		l->sandbox.fuse.pidfd,
 		l->sandbox.fuse.words,
 		l->sandbox.broker.socket,
@@ -505,6 +504,7 @@ static size_t keep_fds(const struct supervisor *s, int keep[CONFINE_KEEP_MAX])
 		l->audit.ledger.file,
 		l->egress.gate_control,
 		l->egress.control,
+		l->egress.space,
 	};
 
 	_Static_assert(ARRAY_LEN(own) + PORTS_FDS <= CONFINE_KEEP_MAX,

@@ -45,7 +45,7 @@ int gate_init(struct gate *g, struct gateway *network, int egress, struct err *e
 	*g = (struct gate){ .epoll = epoll_create1(EPOLL_CLOEXEC),
 			    .network = *network,
 			    .link = { .fd = egress },
-			    .setup = -1 };
+			    .supervisor = -1 };
 	gateway_init(network);
 	g->spare = dup(g->epoll);
 	buffer_init(&g->link.in, LINK_MAX);
@@ -77,7 +77,6 @@ void gate_done(struct gate *g)
 	buffer_done(&g->link.in);
 	buffer_done(&g->link.out);
 	own_close(&g->link.fd);
-	own_close(&g->setup);
 	own_close(&g->spare);
 	own_close(&g->epoll);
 }
@@ -165,11 +164,11 @@ void gate_tell_ready(struct gate *g)
 {
 	const struct gate_report report = { .form = (uint32_t)g->network.form };
 
-	/* A set-up that has ended meanwhile needs no report. */
-	if (g->setup >= 0)
-		(void)fd_pass_send(g->setup, &report, sizeof(report), &g->network.space,
-				   g->network.space >= 0);
-	own_close(&g->setup);
+	/* A supervisor that has ended meanwhile needs no report. */
+	if (g->supervisor >= 0)
+		(void)fd_pass_send(g->supervisor, &report, sizeof(report),
+				   &g->network.space, g->network.space >= 0);
+	g->supervisor = -1;
 	own_close(&g->network.space);
 }
 
@@ -179,17 +178,17 @@ static void tell_failed(struct gate *g, const struct err *why)
 
 	if (why->kind == ERR_NONE)
 		(void)err_set(&report.err, ERR_GONE, "hutch-egress has ended");
-	if (g->setup >= 0)
-		(void)send(g->setup, &report, sizeof(report), MSG_NOSIGNAL);
-	own_close(&g->setup);
+	if (g->supervisor >= 0)
+		(void)send(g->supervisor, &report, sizeof(report), MSG_NOSIGNAL);
+	g->supervisor = -1;
 }
 
-int gate_run(struct gate *g, int supervisor, int setup, struct err *e)
+int gate_run(struct gate *g, int supervisor, struct err *e)
 {
 	int result;
 
 	e->kind = ERR_NONE;
-	g->setup = setup;
+	g->supervisor = supervisor;
 	g->now = clock_ms();
 	if (gate_watch(g, supervisor, WATCH_SUPERVISOR, 0, e) < 0 || link_flush(g, e) < 0)
 		return -1;

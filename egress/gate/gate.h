@@ -56,7 +56,7 @@ struct gate {
 	struct link link;
 	struct dns_names *names; /* owned */
 	struct egress_rules rules;
-	int setup;		    /* owned: where the report goes; -1: it was sent */
+	int supervisor;		    /* borrowed: where the report goes; -1: it was sent */
 	struct egress_rules coming; /* a set of rules of which not all have come */
 	struct flow *flows[GATE_FLOWS_MAX];		/* owned; NULL: free */
 	struct question *questions[GATE_QUESTIONS_MAX]; /* owned; NULL: free */
@@ -89,11 +89,11 @@ int gate_init(struct gate *g, struct gateway *network, int egress, struct err *e
 void gate_done(struct gate *g);
 
 /* Runs until hutch-egress or the supervisor is gone, which is the end of the sandbox; -1:
- * hutch-egress broke the rules of frames, or a system call failed.  Takes over `setup`,
- * and sends the report there when the first rules have come. */
-int gate_run(struct gate *g, int supervisor, int setup, struct err *e);
+ * hutch-egress broke the rules of frames, or a system call failed.  Sends the supervisor
+ * the report when the first rules have come. */
+int gate_run(struct gate *g, int supervisor, struct err *e);
 
-/* Sends the report to the sandbox's set-up, and closes that socket. */
+/* Sends the supervisor the report, if it was not sent yet. */
 void gate_tell_ready(struct gate *g);
 
 /* --- link.c ------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
-/* gate_report -- what hutch-gate tells the set-up of a sandbox when its network is made,
- * or why it is not: one message of this size.  In the form GATEWAY_PAIR the gateway's
- * network namespace comes with it as a descriptor. */
+/* gate_report -- what hutch-gate tells the supervisor of a sandbox when its network is
+ * made, or why it is not: one message of this size, before any program inside starts.  In
+ * the form GATEWAY_PAIR the gateway's network namespace comes with it as a descriptor. */
 #pragma once
 #include <stdint.h>
 

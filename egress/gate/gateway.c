@@ -220,7 +220,7 @@ static int set_up_gate(struct nl_sock *s, bool has_ipv6, struct err *e)
 		{ "::/0", RTN_LOCAL, LOOPBACK, NULL, NULL },
 	};
 
-	if (device < 0 || set_up(s, LOOPBACK, e) < 0 ||
+	if (device < 0 ||
 	    add_address(s, device, GATEWAY_GATE "/32", GATEWAY_GUEST "/32", e) < 0)
 		return -1;
 	if (has_ipv6 && add_address(s, device, GATEWAY_GATE6 "/128", NULL, e) < 0)
@@ -249,42 +249,41 @@ static int set_up_icmp(bool has_ipv6, struct err *e)
 	return 0;
 }
 
-static int cannot_unshare(struct err *e)
+static int enter_inside(int inside, struct err *e)
 {
-	const int sys = errno;
-
-	(void)err_sys(e, "make the gateway's network namespace");
-	return sys == ENOSPC
-		       ? err_remedy(e, "the bound user.max_net_namespaces is reached; "
-				       "as root: sysctl -w "
-				       "user.max_net_namespaces=10000")
-		       : -1;
+	return setns(inside, CLONE_NEWNET) < 0
+		       ? err_sys(e, "enter the sandbox's network namespace")
+		       : 0;
 }
 
-/* Makes the gateway's namespace, and gives it in *ret_space.  The process is in it
- * afterwards, whatever comes. */
-static int make_pair_form(int inside, bool has_ipv6, int *ret_space, struct err *e)
+static int enter_gateway(const struct gateway *g, struct err *e)
+{
+	return setns(g->space, CLONE_NEWNET) < 0
+		       ? err_sys(e, "enter the gateway's network namespace")
+		       : 0;
+}
+
+/* Called in the sandbox's namespace; leaves the process in the gateway's. */
+static int make_pair_form(const struct gateway *g, int inside, struct err *e)
 {
 	struct nl_sock *guest = connect_netlink(e), *gate = NULL;
-	int result = -1;
+	int result = guest ? enter_gateway(g, e) : -1;
 
-	if (guest && unshare(CLONE_NEWNET) < 0)
-		(void)cannot_unshare(e);
-	else if (guest && (gate = connect_netlink(e)) &&
-		 make_pair(gate, inside, e) == 0 && set_up_gate(gate, has_ipv6, e) == 0)
-		result = set_up_icmp(has_ipv6, e);
+	if (result == 0 && !(gate = connect_netlink(e)))
+		result = -1;
+	if (result == 0)
+		result = make_pair(gate, inside, e);
+	if (result == 0)
+		result = set_up_gate(gate, g->has_ipv6, e);
+	if (result == 0)
+		result = set_up_icmp(g->has_ipv6, e);
 	/* The guest's device is looked up by its name, in the guest's namespace. */
-	AUTO_CLOSE int gateway = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-	if (result == 0 && gateway < 0)
-		result = err_sys(e, "open the gateway's network namespace");
-	if (result == 0 && setns(inside, CLONE_NEWNET) < 0)
-		result = err_sys(e, "enter the sandbox's network namespace");
 	if (result == 0)
-		result = set_up_guest(guest, has_ipv6, e);
-	if (result == 0 && setns(gateway, CLONE_NEWNET) < 0)
-		result = err_sys(e, "enter the gateway's network namespace");
+		result = enter_inside(inside, e);
 	if (result == 0)
-		*ret_space = fd_take(&gateway);
+		result = set_up_guest(guest, g->has_ipv6, e);
+	if (result == 0)
+		result = enter_gateway(g, e);
 	nl_socket_free(guest);
 	nl_socket_free(gate);
 	return result;
@@ -388,28 +387,24 @@ static int join(int inside, struct err *e)
 		return err_sys(e, "find the sandbox's user namespace");
 	if (setns(owner, CLONE_NEWUSER) < 0)
 		return err_sys(e, "enter the sandbox's user namespace");
-	return setns(inside, CLONE_NEWNET) < 0
-		       ? err_sys(e, "enter the sandbox's network namespace")
-		       : 0;
+	return enter_inside(inside, e);
 }
 
-int gateway_make(int inside, enum gateway_form wanted, const uint16_t *ports,
-		 size_t count, struct gateway *g, struct err *e)
+int gateway_make(struct gateway *g, int inside, const uint16_t *ports, size_t count,
+		 struct err *e)
 {
 	if (join(inside, e) < 0)
 		return -1;
 	g->has_ipv6 = kernel_has_ipv6();
-	g->form = wanted;
-	if (g->form == GATEWAY_PAIR &&
-	    make_pair_form(inside, g->has_ipv6, &g->space, e) < 0) {
+	g->form = GATEWAY_PAIR;
+	if (make_pair_form(g, inside, e) < 0) {
 		if (e->sys != EOPNOTSUPP)
 			return -1;
 		/* this kernel has no veth devices */
 		g->form = GATEWAY_SINGLE;
-		if (setns(inside, CLONE_NEWNET) < 0)
-			return err_sys(e, "enter the sandbox's network namespace");
+		own_close(&g->space);
+		if (enter_inside(inside, e) < 0 || make_single_form(g->has_ipv6, e) < 0)
+			return -1;
 	}
-	if (g->form == GATEWAY_SINGLE && make_single_form(g->has_ipv6, e) < 0)
-		return -1;
 	return open_sockets(g, ports, count, e);
 }

@@ -12,12 +12,12 @@
  *			where the kernel has no veth devices.  The ports of the listeners
  *			are then taken inside.
  *
- * gateway_make() is called in the process that becomes the gate.  The process is outside
- * of the sandbox's pid and mount namespaces and has the user's id, as the owner of the
- * sandbox's user namespace: so it may join that (user_namespaces(7)), has all
- * capabilities there, and makes devices, routes and sockets.  A socket belongs to the
- * network namespace in which it was made, so that afterwards the process needs neither
- * namespaces nor capabilities; gateway_leave() drops them. */
+ * The sandbox's set-up has made both namespaces.  gateway_make() is called in the process
+ * that becomes the gate.  The process is outside of the sandbox's pid and mount namespaces
+ * and has the user's id, as the owner of the sandbox's user namespace: so it may join that
+ * (user_namespaces(7)), has all capabilities there, and makes devices, routes and sockets.
+ * A socket belongs to the network namespace in which it was made, so that afterwards the
+ * process needs neither namespaces nor capabilities; gateway_leave() drops them. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,8 +41,8 @@ enum gateway_form { GATEWAY_PAIR, GATEWAY_SINGLE };
 struct gateway {
 	enum gateway_form form;
 	bool has_ipv6; /* the kernel has IPv6; if not, sockets are AF_INET */
-	int space; /* owned: in the form GATEWAY_PAIR, the gateway's network namespace;
-		    * else -1 */
+	int space; /* owned: the gateway's network namespace, where loopback is up; -1 in
+		    * the form GATEWAY_SINGLE */
 	int datagrams; /* owned: UDP port 53 at all addresses, with IP_PKTINFO or
 			* IPV6_RECVPKTINFO */
 	/* Owned: one listener a port, for all addresses. */
@@ -54,13 +54,13 @@ struct gateway {
 void gateway_init(struct gateway *g);
 void gateway_done(struct gateway *g);
 
-/* Joins the user namespace that owns the network namespace `inside`, makes the network
- * in the form that the kernel has, and opens the sockets: for TCP port 53 and for each of
- * `ports`, which are distinct and not 53.  `wanted` is the form to try first; a kernel
- * without veth devices gets GATEWAY_SINGLE, and g->form says so.  The process must have
- * one thread. */
-int gateway_make(int inside, enum gateway_form wanted, const uint16_t *ports,
-		 size_t count, struct gateway *g, struct err *e);
+/* Joins the user namespace that owns the network namespace `inside`, the sandbox's, and
+ * g->space, makes the network in the form that the kernel has, and opens the sockets: for
+ * TCP port 53 and for each of `ports`, which are distinct and not 53.  A kernel without
+ * veth devices gets GATEWAY_SINGLE, and g->form says so.  The process must have one
+ * thread. */
+int gateway_make(struct gateway *g, int inside, const uint16_t *ports, size_t count,
+		 struct err *e);
 
 /* Gives up all capabilities for good. */
 int gateway_leave(struct err *e);

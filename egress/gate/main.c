@@ -1,9 +1,10 @@
 /* hutch-gate PORT...: serves the network of one sandbox (gate.h).
  *
- * Its descriptors: 3 is the socket to hutch-egress, 4 one whose end tells that the
- * supervisor has ended, and 5 a socket from which the sandbox's network namespace comes
- * as a descriptor, and to which one struct gate_report goes when the network is there and
- * the first rules have come.  By then the process has no rights but those of gate.json. */
+ * Its descriptors: 3 is the socket to hutch-egress, 4 one to the supervisor, and 5 one
+ * from which the sandbox's network namespace and the gateway's come as descriptors.  One
+ * struct gate_report goes to the supervisor when the network is there and the first rules
+ * have come; else that socket has no use but its end, which tells that the supervisor has
+ * ended.  By then the process has no rights but those of gate.json. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <poll.h>
@@ -48,7 +49,7 @@ static int read_ports(char **argv, uint16_t ports[GATEWAY_LISTENERS_MAX], size_t
 	return 0;
 }
 
-/* Waits for the descriptor of the sandbox's network namespace. */
+/* Waits for the descriptor of a network namespace. */
 static int receive_namespace(struct err *e)
 {
 	struct pollfd setup = { .fd = SETUP_FD, .events = POLLIN };
@@ -102,9 +103,10 @@ static int set_up(char **argv, struct gate *g, struct err *e)
 	if (read_ports(argv, ports, &count, e) < 0)
 		return -1;
 	AUTO_CLOSE int inside = receive_namespace(e);
-	if (inside < 0)
+	if (inside < 0 || (network.space = receive_namespace(e)) < 0)
 		return -1;
-	if (gateway_make(inside, GATEWAY_PAIR, ports, count, &network, e) < 0) {
+	(void)close(SETUP_FD);
+	if (gateway_make(&network, inside, ports, count, e) < 0) {
 		gateway_done(&network);
 		return -1;
 	}
@@ -113,7 +115,7 @@ static int set_up(char **argv, struct gate *g, struct err *e)
 
 int main(int argc, char **argv)
 {
-	struct gate g = { .epoll = -1, .spare = -1, .setup = -1, .link.fd = -1 };
+	struct gate g = { .epoll = -1, .spare = -1, .supervisor = -1, .link.fd = -1 };
 	struct gate_report report = { 0 };
 	struct err *e = &report.err;
 
@@ -128,9 +130,9 @@ int main(int argc, char **argv)
 	if (result < 0)
 		(void)err_in(e, "hutch-gate");
 	if (result == 0)
-		result = gate_run(&g, SUPERVISOR_FD, SETUP_FD, e);
+		result = gate_run(&g, SUPERVISOR_FD, e);
 	else
-		(void)send(SETUP_FD, &report, sizeof(report), MSG_NOSIGNAL);
+		(void)send(SUPERVISOR_FD, &report, sizeof(report), MSG_NOSIGNAL);
 	gate_done(&g);
 	return result < 0 ? 1 : 0;
 }

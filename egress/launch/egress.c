@@ -41,7 +41,8 @@ void egress_init(struct egress *x)
 			      .egress_program.fd = -1,
 			      .gate_control = -1,
 			      .control = -1,
-			      .setup = -1 };
+			      .setup = -1,
+			      .space = -1 };
 	buffer_init(&x->said, SAID_MAX);
 	buffer_init(&x->unsent, EGRESS_UNSENT_MAX);
 }
@@ -63,6 +64,7 @@ void egress_done(struct egress *x)
 	own_close(&x->gate_control);
 	own_close(&x->control);
 	own_close(&x->setup);
+	own_close(&x->space);
 	end(&x->gate);
 	end(&x->egress);
 	buffer_done(&x->said);
@@ -183,7 +185,7 @@ static int start_both(struct egress *x, struct err *e)
 		return -1;
 	AUTO_CLOSE int gate_peer = a;
 	AUTO_CLOSE int egress_peer = b;
-	if (make_pair(SOCK_STREAM, &x->gate_control, &c, e) < 0)
+	if (make_pair(SOCK_SEQPACKET, &x->gate_control, &c, e) < 0)
 		return -1;
 	AUTO_CLOSE int gate_control = c;
 	if (make_pair(SOCK_STREAM, &x->control, &d, e) < 0)
@@ -223,40 +225,54 @@ int egress_start(struct egress *x, const struct egress_rules *rules,
 	return start_both(x, e) < 0 ? -1 : send_settings(x->control, texts, e);
 }
 
-static int await_report(int setup, struct gate_report *ret, int *ret_space, struct err *e)
-{
-	struct pollfd answer = { .fd = setup, .events = POLLIN };
-	int fd;
+/* --- the network ---------------------------------------------------------------------- */
 
-	while (poll(&answer, 1, -1) < 0 && errno == EINTR)
-		;
-	ssize_t n = fd_pass_receive(setup, ret, sizeof(*ret), &fd);
-	if (n == (ssize_t)sizeof(*ret)) {
-		*ret_space = fd;
-		return 0;
-	}
-	own_close(&fd);
-	return err_set(e, ERR_GONE, "hutch-gate has ended while it made the network");
+int egress_connect(int setup, int inside, int gateway, struct err *e)
+{
+	const int spaces[] = { inside, gateway };
+	const char byte = 'n';
+
+	/* Each is in a message of its own, since fd_pass_receive() has room for one.  The
+	 * launcher says why a gate that has ended did so (egress_hear()). */
+	for (size_t i = 0; i < ARRAY_LEN(spaces); i++)
+		if (fd_pass_send(setup, &byte, 1, &spaces[i], 1) != 1 && errno != EPIPE)
+			return err_sys(e, "pass a network namespace to hutch-gate");
+	return 0;
 }
 
-int egress_connect(int setup, int inside, struct egress_network *ret, struct err *e)
+bool egress_is_awaited(const struct egress *x)
+{
+	return x->form == EGRESS_NONE && x->gate_control >= 0;
+}
+
+/* Ends the gate, of which no report is awaited any more. */
+static int no_network(struct egress *x)
+{
+	own_close(&x->gate_control);
+	return -1;
+}
+
+int egress_hear(struct egress *x, struct err *e)
 {
 	struct gate_report report;
-	const char byte = 'n';
-	int fd = -1;
-
-	if (fd_pass_send(setup, &byte, 1, &inside, 1) != 1)
-		return err_sys(e, "pass the network namespace to hutch-gate");
-	if (await_report(setup, &report, &fd, e) < 0)
-		return -1;
+	int fd;
+	ssize_t n = fd_pass_receive(x->gate_control, &report, sizeof(report), &fd);
 	AUTO_CLOSE int space = fd;
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n != (ssize_t)sizeof(report)) {
+		(void)err_set(e, ERR_GONE,
+			      "hutch-gate has ended while it made the network");
+		return no_network(x);
+	}
 	if (report.err.kind != ERR_NONE) {
 		*e = report.err;
 		err_sanitize(e);
-		return -1;
+		return no_network(x);
 	}
-	ret->form = report.form == GATEWAY_PAIR ? EGRESS_GATEWAY : EGRESS_SINGLE;
-	ret->space = fd_take(&space);
+	x->form = report.form == GATEWAY_PAIR ? EGRESS_GATEWAY : EGRESS_SINGLE;
+	x->space = fd_take(&space);
 	return 0;
 }
 

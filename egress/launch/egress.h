@@ -2,8 +2,9 @@
  *
  *	egress_open	before root is dropped: the two programs
  *	egress_start	the two processes, before the sandbox's own
- *	egress_connect	in the sandbox's set-up: its network namespace goes to the gate,
- *			which connects it
+ *	egress_connect	in the sandbox's set-up: two network namespaces go to the gate
+ *	egress_hear	the gate has connected them, or has failed; until then
+ *			egress_is_awaited(), and no program inside may start
  *	egress_order_	change its rules while it runs (egress_orders.h)
  *	egress_finish	when the sandbox has ended: their orderly end, after which
  *			egress_next() has what they had still to say (egress_news.h)
@@ -28,10 +29,14 @@ struct list;
 /* 80, 443, and the ports that rules name (EGRESS_PORTS_MAX). */
 #define EGRESS_LAUNCH_PORTS_MAX 66
 
+/* The forms of a network of rules (egress/gate/gateway.h). */
+enum egress_form { EGRESS_NONE, EGRESS_GATEWAY, EGRESS_SINGLE };
+
 struct egress {
 	struct program gate_program, egress_program;
 	pid_t gate, egress; /* 0: not started */
-	int gate_control; /* owned: its end tells the gate that this process has ended */
+	int gate_control; /* owned: the gate's report comes from it, and its end tells the
+			   * gate that this process has ended */
 	int control;	  /* owned: settings to hutch-egress, and its lines; -1: ended */
 	struct buffer said; /* lines of hutch-egress that were not taken yet */
 	struct buffer unsent; /* lines to hutch-egress that its socket did not take yet */
@@ -39,16 +44,9 @@ struct egress {
 	size_t port_count;
 	bool has_all_ports; /* a rule of the launch was about every port */
 	bool is_lost;	    /* it has ended, and egress_next() has not said so yet */
-	int setup; /* owned: the sandbox's set-up passes its namespace through this socket
-		    * to the gate */
-};
-
-/* The forms of a network of rules (egress/gate/gateway.h). */
-enum egress_form { EGRESS_NONE, EGRESS_GATEWAY, EGRESS_SINGLE };
-
-/* The network that the gate has made. */
-struct egress_network {
-	enum egress_form form;
+	int setup; /* owned: the sandbox's set-up passes namespaces through this socket to
+		    * the gate */
+	enum egress_form form; /* of the network that the gate has made */
 	/* Owned: with EGRESS_GATEWAY, the gateway's namespace; else -1.  While a process
 	 * holds it, the namespace outlives a gate that was killed, and the kernel refuses
 	 * connections: without it, the devices would go, and with them the answers to
@@ -68,8 +66,14 @@ int egress_open(struct egress *x, struct err *e);
 int egress_start(struct egress *x, const struct egress_rules *rules,
 		 const struct list *texts, struct err *e);
 
-/* Called in the set-up of the sandbox: passes the network namespace `inside`, and waits
- * until the gate has made its network.  `setup` is the socket of that name. */
-int egress_connect(int setup, int inside, struct egress_network *ret, struct err *e);
+/* Called in the set-up of the sandbox: passes its network namespace `inside` to the gate,
+ * and `gateway`, that of the gate itself.  `setup` is the socket of that name. */
+int egress_connect(int setup, int inside, int gateway, struct err *e);
+
+/* Returns whether the gate has not made the network yet: egress_hear() is to be called
+ * when `gate_control` is readable. */
+bool egress_is_awaited(const struct egress *x);
+/* Returns -1 if there will be no network; the error is the gate's. */
+int egress_hear(struct egress *x, struct err *e);
 
 void egress_finish(struct egress *x);

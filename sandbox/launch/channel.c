@@ -34,7 +34,7 @@ void channel_done(struct channel *c)
 
 short channel_events(const struct channel *c)
 {
-	return (short)(POLLIN | (buffer_len(&c->out) ? POLLOUT : 0));
+	return (short)(POLLIN | (buffer_len(&c->out) && !c->is_held ? POLLOUT : 0));
 }
 
 /* Sends queued bytes, with the descriptors in `passing`.  The kernel attaches
@@ -46,7 +46,7 @@ static ssize_t send_some(struct channel *c)
 			    c->passing, c->passing_count);
 }
 
-int channel_flush(struct channel *c, struct err *e)
+static int send_all(struct channel *c, struct err *e)
 {
 	while (buffer_len(&c->out) > 0) {
 		ssize_t n = send_some(c);
@@ -71,6 +71,11 @@ int channel_flush(struct channel *c, struct err *e)
 		buffer_init(&c->out, OUT_MAX);
 	}
 	return 0;
+}
+
+int channel_flush(struct channel *c, struct err *e)
+{
+	return c->is_held ? 0 : send_all(c, e);
 }
 
 bool channel_has_passed(const struct channel *c)
@@ -125,7 +130,7 @@ int channel_send_cgroup(struct channel *c, int procs, struct err *e)
 		return -1;
 	c->passing[0] = procs;
 	c->passing_count = 1;
-	if (channel_flush(c, e) < 0)
+	if (send_all(c, e) < 0)
 		return -1;
 	/* These few bytes always fit a socket to which nothing was written before, so
 	 * the descriptor has been sent. */

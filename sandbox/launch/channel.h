@@ -18,6 +18,7 @@ struct exec;
 struct channel {
 	int fd; /* borrowed; the socket to the executor */
 	struct buffer in, out;
+	bool is_held;	/* requests wait in `out`, but for channel_send_cgroup() */
 	int passing[3]; /* borrowed until sent: descriptors to send with the next bytes */
 	unsigned passing_count;
 };

@@ -13,6 +13,7 @@
 #include "egress/launch/egress_orders.h"
 #include "protocol/message.h"
 #include "sandbox/cgroup/watchdog.h"
+#include "sandbox/kernel/diagnose.h"
 #include "sandbox/launch/ports.h"
 #include "sandbox/launch/spawn.h"
 #include "sandbox/monitor/protect_watch.h"
@@ -24,9 +25,16 @@
  * are closed. */
 #define SERVER_END_MS 2000
 
+/* Returns whether hutch-gate has not connected the sandbox's network yet. */
+static bool awaits_network(const struct instance *g)
+{
+	return g->egress && egress_is_awaited(g->egress);
+}
+
 void instance_init(struct instance *g, int64_t now)
 {
 	channel_init(&g->channel, g->sandbox->channel);
+	g->channel.is_held = awaits_network(g);
 	if (g->watched_memory)
 		g->look_ms = now + WATCHDOG_MS;
 }
@@ -166,6 +174,20 @@ static void on_egress(struct instance *g)
 	egress_flush(g->egress);
 	egress_fill(g->egress);
 	take_egress_news(g);
+}
+
+/* Handles the report of hutch-gate about the network. */
+static void on_network(struct instance *g)
+{
+	struct err e;
+
+	if (egress_hear(g->egress, &e) < 0) {
+		diagnose_setup(&e);
+		end(g, INSTANCE_NOT_SET_UP, &e);
+		return;
+	}
+	g->channel.is_held = awaits_network(g);
+	instance_flush(g);
 }
 
 /* --- the channel ---------------------------------------------------------- */
@@ -340,7 +362,8 @@ void instance_watch(const struct instance *g, struct pollfd *w)
 	const struct sandbox *box = g->sandbox;
 	bool is_full = g->is_full && g->is_full(g->context);
 	short events = channel_events(&g->channel);
-	bool listens = !instance_is_over(g) && !g->is_closed;
+	bool awaits = awaits_network(g);
+	bool listens = !instance_is_over(g) && !g->is_closed && !awaits;
 
 	if (is_full)
 		events = (short)(events & POLLOUT);
@@ -356,6 +379,9 @@ void instance_watch(const struct instance *g, struct pollfd *w)
 		(struct pollfd){ .fd = box->pid ? box->pidfd : -1, .events = POLLIN };
 	w[INSTANCE_PORTS] = (struct pollfd){ .fd = carries(g) ? ports_fd(g->ports) : -1,
 					  .events = POLLIN };
+	w[INSTANCE_NETWORK] =
+		(struct pollfd){ .fd = awaits ? g->egress->gate_control : -1,
+				 .events = POLLIN };
 	w[INSTANCE_EGRESS] = watch_egress(g);
 	w[INSTANCE_HOST] =
 		(struct pollfd){ .fd = is_watched(g) ? g->protect_watch->fd : -1,
@@ -374,6 +400,8 @@ void instance_serve(struct instance *g, const struct pollfd *w, int64_t now)
 		on_denials(g, now);
 	if (w[INSTANCE_BROKER].revents)
 		on_broker(g, w[INSTANCE_BROKER].revents);
+	if (w[INSTANCE_NETWORK].revents)
+		on_network(g);
 	if (w[INSTANCE_EGRESS].revents)
 		on_egress(g);
 	if (w[INSTANCE_CHANNEL].revents && !instance_is_over(g))

@@ -8,10 +8,14 @@
  *	instance_done
  *
  *	state		leaves it when
- *	STARTING	"hello" came				-> READY
+ *	STARTING	"hello" came, after the network of
+ *			rules, if there is one			-> READY
  *	STARTING or	the supervisor ends it, the channel
  *	READY		closed, the protocol was broken		-> ENDING
  *	any		pid 1 was reaped			-> GONE
+ *
+ * Until hutch-gate has connected the sandbox's network, the channel is not read, and holds
+ * the requests: the executor starts meanwhile, and no program of the sandbox does.
  *
  * The executor's frames are passed to the callback `take`.  While the callback `is_full`
  * returns true, frames wait; instance_take() passes them later.  When pid 1 is gone, the
@@ -66,6 +70,7 @@ enum {
 	INSTANCE_DENIALS,
 	INSTANCE_BROKER,
 	INSTANCE_PORTS,
+	INSTANCE_NETWORK,
 	INSTANCE_EGRESS,
 	INSTANCE_POLLS
 };

@@ -3,8 +3,8 @@
  *	parent				child (new namespaces)
  *	clone3 ------------------------> wait for maps, or write them itself
  *	newuidmap (ranges only) -------> become the executor's id (ranges only)
- *	watch failure, channel		 start the helper: network namespace,
- *					   sysctls of both namespaces
+ *	watch failure, channel		 start the helper: network namespaces,
+ *					   sysctls
  *					 open the executor on the host's paths
  *					 mounts, pivot_root
  *					 hostname, enter the network namespace
@@ -77,6 +77,7 @@ struct child {
 	int server; /* the socket to the process that serves the root; -1: none */
 	struct mounted mounted;
 	int sysctls, network;
+	int gateway; /* the network namespace of hutch-gate; -1: none */
 	struct worker helper;
 };
 
@@ -98,52 +99,38 @@ static bool has_network(const struct child *c)
 
 /* The only descriptors that the child, or any process inside, ever sends out of the
  * sandbox.  The child still runs hutch's own code when it sends them. */
-enum handed {
-	HANDED_UPPER,
-	HANDED_LISTENER,
-	HANDED_GATEWAY,
-	HANDED_SINGLE, /* comes without a descriptor */
-	HANDED_COUNT
-};
+enum handed { HANDED_UPPER, HANDED_LISTENER, HANDED_COUNT };
 
-/* Sends news to the parent; `fd` is -1 where they have no descriptor. */
 static int hand_out(int failure, enum handed what, int fd, struct err *e)
 {
 	static const char *const names[] = {
 		[HANDED_UPPER] = "the folder that the overlay writes to",
 		[HANDED_LISTENER] = "the listener of the seccomp filter",
-		[HANDED_GATEWAY] = "the gateway's network namespace",
-		[HANDED_SINGLE] = "the form of the network",
 	};
 	_Static_assert(ARRAY_LEN(names) == HANDED_COUNT, "a descriptor has no name");
 	const char byte = (char)what;
 
-	return fd_pass_send(failure, &byte, 1, &fd, fd >= 0) == 1
+	return fd_pass_send(failure, &byte, 1, &fd, 1) == 1
 		       ? 0
 		       : err_sys(e, "hand out %s", names[what]);
 }
 
-/* Has the gate make the network, and tells the parent its form. */
-static int connect_network(const struct child *c, struct err *e)
-{
-	struct egress_network network = { .space = -1 };
-
-	if (egress_connect(c->parts->gateway, c->network, &network, e) < 0)
-		return -1;
-	AUTO_CLOSE int space = network.space;
-	return hand_out(c->failure, space < 0 ? HANDED_SINGLE : HANDED_GATEWAY, space, e);
-}
-
-/* Makes the network namespace and sets the sysctls, in the helper process. */
+/* Makes the network namespaces and sets the sysctls, in the helper process.  hutch-gate,
+ * which gets both namespaces, connects them while the set-up goes on; the launcher awaits
+ * its report (egress.h). */
 static int help(void *arg, void *result, struct err *e)
 {
 	const struct child *c = arg;
+	const int gateway = c->parts->gateway;
 
 	(void)result;
+	/* The sandbox's own namespace comes last, since some sysctls are those of the
+	 * namespace that the helper is in. */
+	if (gateway > 0 && network_make(c->gateway, e) < 0)
+		return -1;
 	if (has_network(c) && network_make(c->network, e) < 0)
 		return -1;
-	/* The gate makes a namespace of its own, so it comes before the bounds. */
-	if (c->parts->gateway > 0 && connect_network(c, e) < 0)
+	if (gateway > 0 && egress_connect(gateway, c->network, c->gateway, e) < 0)
 		return -1;
 	return rlimits_apply_sysctls(c->sysctls, c->parts->plan->sysctls,
 				     c->parts->plan->sysctl_count, e);
@@ -166,6 +153,8 @@ static int stage_helper(struct child *c, struct err *e)
 	if (c->sysctls < 0)
 		return -1;
 	if (has_network(c) && (c->network = network_place(e)) < 0)
+		return -1;
+	if (c->parts->gateway > 0 && (c->gateway = network_place(e)) < 0)
 		return -1;
 	return worker_start(&task, &c->helper, e);
 }
@@ -529,7 +518,7 @@ static int spawn(const struct spawn_parts *parts, struct sandbox *s, struct err 
 			   .executor = -1, .null = -1, .proc = -1, .server = server,
 			   .handed = { -1, -1, -1 }, .queues = -1,
 			   .mounted = { .logs = -1, .upper = -1 },
-			   .sysctls = -1, .network = -1 };
+			   .sysctls = -1, .network = -1, .gateway = -1 };
 	if (make_child(&c, s, e) < 0)
 		return -1;
 	const struct broker_parts names = { .plan = parts->plan, .stdio = parts->stdio,
@@ -543,11 +532,7 @@ static int spawn(const struct spawn_parts *parts, struct sandbox *s, struct err 
 
 void sandbox_init(struct sandbox *s)
 {
-	*s = (struct sandbox){ .pidfd = -1,
-			       .channel = -1,
-			       .failure = -1,
-			       .upper = -1,
-			       .network.space = -1 };
+	*s = (struct sandbox){ .pidfd = -1, .channel = -1, .failure = -1, .upper = -1 };
 	root_fuse_init(&s->fuse);
 	denials_init(&s->denials);
 	broker_init(&s->broker);
@@ -570,7 +555,6 @@ void sandbox_done(struct sandbox *s)
 	own_close(&s->channel);
 	own_close(&s->failure);
 	own_close(&s->upper);
-	own_close(&s->network.space);
 	denials_done(&s->denials);
 	s->pid = 0;
 }
@@ -613,14 +597,12 @@ static void take_handed(struct sandbox *s, char what, int fd)
 		s->upper = fd;
 	else if (what == HANDED_LISTENER && s->denials.listener < 0)
 		take_listener(s, fd);
-	else if (what == HANDED_GATEWAY && s->network.space < 0)
-		s->network = (struct egress_network){ EGRESS_GATEWAY, fd };
 	else
 		own_close(&fd);
 }
 
-/* Reads one message of the child: a byte, mostly with a descriptor, or an error.  If the child
- * has closed the socket instead, the set-up has ended. */
+/* Reads one message of the child: a byte with a descriptor, or an error.  If the child has
+ * closed the socket instead, the set-up has ended. */
 enum spawn_news spawn_hear(struct sandbox *s, struct err *ret_cause)
 {
 	union {
@@ -632,8 +614,6 @@ enum spawn_news spawn_hear(struct sandbox *s, struct err *ret_cause)
 
 	if (fd >= 0 && n == 1)
 		take_handed(s, said.what, fd_take(&fd));
-	else if (n == 1 && said.what == HANDED_SINGLE)
-		s->network.form = EGRESS_SINGLE;
 	own_close(&fd);
 	if (n == 1 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
 		return SPAWN_GOES_ON;

@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "egress/launch/egress.h"
 #include "sandbox/monitor/broker.h"
 #include "sandbox/monitor/denials.h"
 #include "sandbox/root/root_fuse.h"
@@ -31,8 +30,6 @@ struct sandbox {
 				* overlayfs; pid 0: none */
 	int upper; /* owned: the folder that holds the files written to an overlay's
 		    * root; -1: none */
-	struct egress_network network; /* owned; form EGRESS_NONE: the network is not that
-					* of hutch-gate, or is not made yet */
 	struct denials denials; /* owned: the system calls that spawn_parts.filter has
 				 * refused */
 	struct broker broker; /* owned: the broker, which makes mkdir(2) and similar
@@ -50,8 +47,8 @@ struct spawn_parts {
 	const int *stdio; /* three descriptors of the caller's that become the command's
 			   * stdin, stdout and stderr; NULL: the command gets none of the
 			   * caller's */
-	int gateway; /* the socket to hutch-gate, which makes the network (egress.h); 0 or
-		      * less: the sandbox has a loopback device only */
+	int gateway; /* the socket to hutch-gate, which connects the sandbox's network
+		      * (egress.h); 0 or less: the sandbox has a loopback device only */
 	int cgroup; /* the folder of the cgroup that the child is cloned into; 0 or less:
 		     * none */
 	/* the filter reports refused calls to hutch, if the kernel supports that; only
@@ -74,9 +71,9 @@ int spawn_sandbox(const struct spawn_parts *parts, struct sandbox *ret, struct e
  * child has ended. */
 enum spawn_news {
 	SPAWN_GOES_ON, /* there was nothing to read, or there was news of the set-up: the
-			* overlay's upper folder, the seccomp listener or the network */
+			* overlay's upper folder or the seccomp listener */
 	SPAWN_GAVE_UP, /* the set-up failed; *ret_cause is why */
 	SPAWN_DONE     /* the child reached execveat, and the socket has closed */
 };
-#define SPAWN_NEWS_MAX 4 /* the most messages of a child before the last one */
+#define SPAWN_NEWS_MAX 3 /* the most messages of a child before the last one */
 enum spawn_news spawn_hear(struct sandbox *s, struct err *ret_cause);

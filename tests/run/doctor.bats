@@ -169,7 +169,7 @@ sysctl_of() {
 # not have the one that is left to them.
 @test "no second network namespace: what a network of rules lacks, and the command" {
 	doctor outer sh -c 'echo 1 >/proc/sys/user/max_net_namespaces && exec "$@"' -
-	says missing network-rules "hutch-gate: make the gateway's network namespace: No space left"
+	says missing network-rules "make a network namespace: No space left"
 	below network-rules means '--network allow fails'
 	below network-rules remedy 'as root: sysctl -w user.max_net_namespaces='
 }

@@ -92,6 +92,13 @@ reach() {
 	[ "$output" = $'100\n100' ]
 }
 
+@test "allow: the sandbox's own network namespace has the settings that it has without rules" {
+	inside cat /proc/sys/net/unix/max_dgram_qlen
+	local without=$output
+	inside --allow example.org cat /proc/sys/net/unix/max_dgram_qlen
+	[ "$output" = "$without" ]
+}
+
 @test "sockets of the host with a path are not inside" {
 	inside sh -c 'ls -d /run/docker.sock /var/run/docker.sock /run/dbus /run/user /run/containerd \
 		/tmp/.X11-unix 2>/dev/null'

@@ -130,6 +130,29 @@ static void test_a_cgroup_goes_alone_and_before_a_request(void **state)
 	assert_int_equal(p->passed_at, FRAME_HEADER);
 }
 
+static void test_requests_wait_while_they_are_held(void **state)
+{
+	struct pair *p = *state;
+	struct err e;
+
+	p->ours.is_held = true;
+	assert_int_equal(channel_send_cgroup(&p->ours, p->null, &e), 0);
+	assert_true(receive(p));
+	assert_int_equal(p->passed, 1);
+	assert_int_equal(send_exec(p, 10, &e), 0);
+	assert_int_equal(channel_flush(&p->ours, &e), 0);
+	assert_false(receive(p));
+	assert_false(channel_has_passed(&p->ours));
+	assert_int_equal(channel_events(&p->ours), POLLIN);
+	assert_int_equal(channel_send_signal(&p->ours, 1, 15, &e), 0);
+	p->ours.is_held = false;
+	assert_int_equal(channel_events(&p->ours), POLLIN | POLLOUT);
+	assert_int_equal(channel_flush(&p->ours, &e), 0);
+	assert_true(receive(p));
+	assert_int_equal(p->passed, 1 + 3);
+	assert_int_equal(p->passed_at, FRAME_HEADER);
+}
+
 static void test_a_large_one_goes_as_the_socket_takes_it(void **state)
 {
 	struct pair *p = *state;
@@ -269,6 +292,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_small_request_goes_at_once),
 		TEST(test_a_cgroup_goes_alone_and_before_a_request),
+		TEST(test_requests_wait_while_they_are_held),
 		TEST(test_a_large_one_goes_as_the_socket_takes_it),
 		TEST(test_without_room_nothing_has_passed),
 		TEST(test_a_request_beyond_8_mib_is_an_error_and_sends_nothing),

@@ -12,8 +12,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/fd_pass.h"
+#include "base/frame.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "egress/gate/gate_report.h"
+#include "egress/gate/gateway.h"
+#include "egress/launch/egress.h"
+#include "protocol/message.h"
 #include "sandbox/cgroup/watchdog.h"
 #include "sandbox/launch/spawn.h"
 
@@ -25,6 +31,8 @@ struct scene {
 	struct sandbox box; /* a sandbox without a process that could be killed */
 	struct instance instance;
 	int executor; /* the executor's end of the channel */
+	struct egress egress;
+	int gate; /* the gate's end of its socket; 0: there is no network of rules */
 };
 
 static struct scene s;
@@ -47,6 +55,46 @@ static void close_scene(void)
 	instance_done(&s.instance);
 	own_close(&s.box.channel);
 	own_close(&s.executor);
+}
+
+/* A sandbox that starts, and has a network of rules which is not made yet.  Its executor
+ * has said "hello" already, and a request was queued. */
+static void open_network(void)
+{
+	const struct hello hello = { .version = PROTOCOL_VERSION, .pid = 1 };
+	struct buffer b;
+	int ends[2];
+	struct err e;
+
+	open_scene(0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
+	egress_init(&s.egress);
+	s.egress.gate_control = ends[0];
+	s.gate = ends[1];
+	s.instance.egress = &s.egress;
+	s.instance.state = INSTANCE_STARTING;
+	instance_init(&s.instance, NOW);
+	buffer_init(&b, 4096);
+	assert_int_equal(message_put_hello(&b, &hello, &e), 0);
+	assert_int_equal(write(s.executor, buffer_data(&b), buffer_len(&b)),
+			 buffer_len(&b));
+	buffer_done(&b);
+	assert_int_equal(channel_send_stop(&s.instance.channel, 0, &e), 0);
+}
+
+static void close_network(void)
+{
+	egress_done(&s.egress);
+	own_close(&s.gate);
+	close_scene();
+}
+
+/* Returns whether the request has reached the executor. */
+static bool has_request(void)
+{
+	char byte;
+
+	return recv(s.executor, &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 1;
 }
 
 /* Runs a turn of the loop, as if poll(2) had returned at `now`. */
@@ -143,6 +191,55 @@ static void test_after_the_end_nothing_is_due(void **state)
 	close_scene();
 }
 
+static void test_no_program_starts_before_its_network(void **state)
+{
+	const struct gate_report report = { .form = GATEWAY_PAIR };
+
+	(void)state;
+	open_network();
+	turn(NOW);
+	assert_int_equal(s.instance.state, INSTANCE_STARTING);
+	assert_false(has_request());
+	assert_int_equal(fd_pass_send(s.gate, &report, sizeof(report), &s.executor, 1),
+			 sizeof(report));
+	turn(NOW);
+	assert_int_equal(s.egress.form, EGRESS_GATEWAY);
+	assert_true(s.egress.space >= 0);
+	assert_true(has_request());
+	turn(NOW);
+	assert_int_equal(s.instance.state, INSTANCE_READY);
+	/* the gate's end is no end of the set-up any more */
+	own_close(&s.gate);
+	turn(NOW);
+	assert_int_equal(s.instance.cause, INSTANCE_RUNS);
+	close_network();
+}
+
+static void test_without_its_network_a_sandbox_ends(void **state)
+{
+	struct gate_report report = { .form = GATEWAY_PAIR };
+
+	(void)state;
+	for (int dies = 0; dies < 2; dies++) {
+		open_network();
+		(void)err_set(&report.err, ERR_SYSTEM, "open port %d", 80);
+		if (!dies)
+			assert_int_equal(write(s.gate, &report, sizeof(report)),
+					 sizeof(report));
+		own_close(&s.gate);
+		turn(NOW);
+		turn(NOW);
+		assert_int_equal(s.instance.cause, INSTANCE_NOT_SET_UP);
+		assert_int_equal(s.instance.state, INSTANCE_ENDING);
+		assert_string_equal(
+			s.instance.error.text,
+			dies ? "hutch-gate has ended while it made the network"
+			     : "open port 80");
+		assert_false(has_request());
+		close_network();
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -151,6 +248,8 @@ int main(void)
 			test_one_that_has_closed_its_channel_may_take_a_while_to_end),
 		cmocka_unit_test(test_memory_is_looked_at_at_an_interval),
 		cmocka_unit_test(test_after_the_end_nothing_is_due),
+		cmocka_unit_test(test_no_program_starts_before_its_network),
+		cmocka_unit_test(test_without_its_network_a_sandbox_ends),
 	};
 
 	return cmocka_run_group_tests_name("guest", tests, NULL, NULL);
