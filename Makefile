@@ -128,7 +128,7 @@ USES_executor := base protocol executor/wire executor/process executor/session e
     executor/edit executor/fileops
 
 FILES_sandbox/kernel := notify_target caps countdown diagnose landlock_root mount_api host_user idmap landlock \
-    log_level listener network program pump rlimits seccomp seccomp_cache seccomp_compiler \
+    log_level listener netns network program pump rlimits seccomp seccomp_cache seccomp_compiler \
     sockets stdio mount_target terminal
 USES_sandbox/kernel := base policy/seccomp policy
 

@@ -83,7 +83,7 @@ _hutch_value()
 {
 	case $1 in
 	--pull) _hutch_words 'missing always never' ;;
-	--network) _hutch_words 'none allow host' ;;
+	--network) _hutch_words 'none allow host ns:' ;;
 	--isolation) _hutch_words 'auto namespaces landlock' ;;
 	--landlock) _hutch_words 'auto on off' ;;
 	--idmap) _hutch_words 'single ranges' ;;

@@ -87,6 +87,7 @@ int isolation_check(const struct policy *p, struct err *e)
 		{ p->cgroup_parent != NULL, "--cgroup-parent" },
 		{ p->publish_count != 0, "-p" },
 		{ p->network == NETWORK_ALLOW, "--network allow" },
+		{ p->network == NETWORK_NS, "--network ns:" },
 		{ p->protects.count && has_writable(p), "--protect" },
 	};
 

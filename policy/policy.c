@@ -16,6 +16,7 @@
 
 #define HOSTNAME_MAX_LEN 63
 #define ID_MAX		 65535
+#define NETNS_PREFIX	 "ns:"
 
 void policy_init(struct policy *p)
 {
@@ -35,7 +36,50 @@ const char *policy_network_word(const struct policy *p)
 					     [NETWORK_HOST] = "host",
 					     [NETWORK_ALLOW] = "allow" };
 
-	return words[p->network];
+	return p->network == NETWORK_NS ? p->netns : words[p->network];
+}
+
+const char *policy_netns_path(const struct policy *p)
+{
+	return p->netns + strlen(NETNS_PREFIX);
+}
+
+bool policy_shares_network(const struct policy *p)
+{
+	return p->network == NETWORK_HOST || p->network == NETWORK_NS;
+}
+
+static int take_netns(struct policy *p, const char *word, struct err *e)
+{
+	if (!word[strlen(NETNS_PREFIX)]) {
+		(void)err_set(e, ERR_USAGE, "--network ns: names no file");
+		return err_remedy(e, "a network namespace is a file, such as that of ip "
+				     "netns add x: --network ns:/run/netns/x");
+	}
+	free(p->netns);
+	p->netns = text_copy(word);
+	p->network = NETWORK_NS;
+	return 0;
+}
+
+int policy_take_network(struct policy *p, const char *word, struct err *e)
+{
+	if (!strncmp(word, NETNS_PREFIX, strlen(NETNS_PREFIX)))
+		return take_netns(p, word, e);
+	if (!strcmp(word, "none"))
+		p->network = NETWORK_NONE;
+	else if (!strcmp(word, "host"))
+		p->network = NETWORK_HOST;
+	else if (!strcmp(word, "allow"))
+		p->network = NETWORK_ALLOW;
+	else {
+		(void)err_set(e, ERR_USAGE,
+			      "--network takes none, allow, host or ns:PATH, not '%.60s'",
+			      word);
+		return err_remedy(e, "with none, -p HOST:GUEST still has a port of this "
+				     "host lead inside");
+	}
+	return 0;
 }
 
 void policy_done(struct policy *p)
@@ -51,6 +95,7 @@ void policy_done(struct policy *p)
 	free(p->publishes);
 	free(p->volumes);
 	free(p->image_path);
+	free(p->netns);
 	free(p->upper);
 	free(p->entrypoint);
 	free(p->workdir);

@@ -17,7 +17,7 @@ struct port_spec;
 
 enum image_kind { IMAGE_HOST, IMAGE_DIR, IMAGE_STORE };
 enum pull { PULL_MISSING, PULL_ALWAYS, PULL_NEVER };
-enum network { NETWORK_NONE, NETWORK_HOST, NETWORK_ALLOW };
+enum network { NETWORK_NONE, NETWORK_HOST, NETWORK_ALLOW, NETWORK_NS };
 enum idmap_mode { IDMAP_SINGLE, IDMAP_RANGES };
 enum isolation {
 	ISOLATION_AUTO,
@@ -100,6 +100,7 @@ struct policy {
 	enum isolation isolation;
 	enum landlock_root_mode landlock_root; /* --landlock */
 	enum network network;
+	char *netns; /* NETWORK_NS: "ns:PATH", as typed; else of no meaning */
 	enum idmap_mode idmap;
 	uint64_t cap_add, cap_drop; /* bit N stands for capability N */
 	bool drops_all_caps;	    /* --cap-drop ALL */
@@ -122,8 +123,18 @@ struct policy {
 void policy_init(struct policy *p);
 void policy_done(struct policy *p);
 
-/* Returns "none", "host" or "allow". */
+/* Returns the network in the words of --network: "none", "host", "allow" or "ns:PATH". */
 const char *policy_network_word(const struct policy *p);
+
+/* Returns the path of NETWORK_NS. */
+const char *policy_netns_path(const struct policy *p);
+
+/* Returns whether the sandbox has no network namespace of its own, but is in one that
+ * other processes are in, too. */
+bool policy_shares_network(const struct policy *p);
+
+/* Takes the value of --network; `word` is not kept. */
+int policy_take_network(struct policy *p, const char *word, struct err *e);
 
 /* Returns the kernel interface (such as /proc) in which a mount at `target` would be;
  * NULL: the target is in none.  A mount there could redirect what programs, or hutch

@@ -200,7 +200,7 @@ static enum egress_verdict verdict_of(const char *flag)
 }
 
 /* Returns the value in the form that the flag takes.  A relative path, also that of an
- * image "dir:PATH", is completed by host_path(). */
+ * image "dir:PATH" and of a network "ns:PATH", is completed by host_path(). */
 static char *as_flag_takes_it(const struct source *from, const struct setting_kind *kind,
 			      const char *value)
 {
@@ -209,10 +209,13 @@ static char *as_flag_takes_it(const struct source *from, const struct setting_ki
 		return host_path(from, value);
 	if (!strcmp(kind->key, EGRESS_RULES))
 		return egress_policy_text(verdict_of(from->name), value);
-	if (strcmp(kind->key, "image") || strncmp(value, "dir:", 4))
+	const char *prefix = !strcmp(kind->key, "image")     ? "dir:"
+			     : !strcmp(kind->key, "network") ? "ns:"
+							     : NULL;
+	if (!prefix || strncmp(value, prefix, strlen(prefix)) != 0)
 		return text_copy(value);
-	AUTO_FREE char *path = host_path(from, value + 4);
-	return text_format("dir:%s", path);
+	AUTO_FREE char *path = host_path(from, value + strlen(prefix));
+	return text_format("%s%s", prefix, path);
 }
 
 static int add_string(const struct source *from, const struct setting_kind *kind,

@@ -196,25 +196,9 @@ static int take_name(struct run_options *o, const char *value, struct err *e)
 						 : set_text(&o->policy->name, value);
 }
 
-static int bad_network(const char *value, struct err *e)
-{
-	(void)err_set(e, ERR_USAGE, "--network takes none, allow or host, not '%.60s'",
-		      value);
-	return err_remedy(e, "with none, -p HOST:GUEST still has a port of this host lead "
-			     "inside");
-}
-
 static int take_network(struct run_options *o, const char *value, struct err *e)
 {
-	if (!strcmp(value, "none"))
-		o->policy->network = NETWORK_NONE;
-	else if (!strcmp(value, "host"))
-		o->policy->network = NETWORK_HOST;
-	else if (!strcmp(value, "allow"))
-		o->policy->network = NETWORK_ALLOW;
-	else
-		return bad_network(value, e);
-	return 0;
+	return policy_take_network(o->policy, value, e);
 }
 
 static int take_allow(struct run_options *o, const char *value, struct err *e)
@@ -546,7 +530,7 @@ const struct option option_table[] = {
 	{ 'd', "detach", NULL, take_detach, "do not wait for it; print its number" },
 	{ 0, "stdio", "inherit", take_stdio,
 	  "hand stdin, stdout, stderr over as they are" },
-	{ 0, "network", "MODE", take_network, "none (default), allow or host" },
+	{ 0, "network", "MODE", take_network, "none (default), allow, host or ns:PATH" },
 	{ 0, "allow", "HOST[:PORT]", take_allow, "a host to connect to: man hutch-net" },
 	{ 0, "deny", "HOST[=WHY]", take_deny, "an exception of a later --allow" },
 	{ 0, "ask", "HOST[:PORT]", take_ask, "a host to be asked about" },

@@ -207,6 +207,10 @@ void report_network(const struct policy *policy)
 	if (policy->network == NETWORK_HOST)
 		note_print("--network host: the sandbox shares this host's network, its "
 			   "loopback services included");
+	else if (policy->network == NETWORK_NS)
+		note_print("--network %s: the sandbox shares that network with all "
+			   "programs in it, its loopback services included",
+			   policy->netns);
 }
 
 void report_secrets(const struct policy *policy)

@@ -25,9 +25,9 @@ static char *network_line(const struct why *w)
 static void connect_abstract(const struct why *w, const char *where, struct answer *ret)
 {
 	answer_set(ret, false,
-		   w->policy->network != NETWORK_HOST ? "network"
-		   : w->plan->hides_abstract	      ? "landlock"
-						      : "seccomp",
+		   !policy_shares_network(w->policy) ? "network"
+		   : w->plan->hides_abstract	     ? "landlock"
+						     : "seccomp",
 		   text_format("%s is one of this host, and abstract sockets stay inside",
 			       where));
 	ret->line = network_line(w);
@@ -42,8 +42,8 @@ static void connect_unix(const struct why *w, const char *path, struct answer *r
 		answer_set(
 			ret, false, "seccomp",
 			text_copy(
-				"sockets of the kind AF_UNIX are refused: with this host's network its abstract ones could be reached, which this kernel cannot prevent otherwise"));
-		ret->line = text_copy("--network host");
+				"sockets of the kind AF_UNIX are refused: in a shared network the abstract ones of others could be reached, which this kernel cannot prevent otherwise"));
+		ret->line = network_line(w);
 		ret->change = text_copy("--network none, or kernel 6.12");
 		return;
 	}
@@ -223,19 +223,21 @@ static void say_none(const struct why *w, const struct destination *d, struct an
 static void connect_tcp(const struct why *w, const struct destination *d,
 			struct answer *ret)
 {
-	const bool is_host = w->policy->network == NETWORK_HOST;
+	const enum network network = w->policy->network;
 	const char *yes =
-		is_host ? "is reached as from this host"
+		network == NETWORK_HOST ? "is reached as from this host"
+		: network == NETWORK_NS
+			? "is reached as from other programs in that network namespace"
 		: is_loopback(d)
 			? "is the sandbox's own, where only what runs inside answers"
-		: w->policy->network == NETWORK_ALLOW && d->port == 53
+		: network == NETWORK_ALLOW && d->port == 53
 			? "is hutch-gate, which answers questions for names (DNS)"
 			: NULL;
 
 	if (yes) {
 		answer_set(ret, true, "network", text_format("%s %s", d->text, yes));
 		ret->line = network_line(w);
-	} else if (w->policy->network == NETWORK_ALLOW) {
+	} else if (network == NETWORK_ALLOW) {
 		judge_by_rules(w, d, ret);
 	} else {
 		say_none(w, d, ret);

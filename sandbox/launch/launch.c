@@ -97,6 +97,7 @@ void launch_init(struct launch *l, const struct policy *policy)
 	plan_init(&l->plan);
 	store_image_init(&l->store_image);
 	stdio_init(&l->stdio);
+	netns_init(&l->netns);
 	egress_init(&l->egress);
 	sandbox_init(&l->sandbox);
 	ports_init(&l->ports);
@@ -136,6 +137,7 @@ void launch_done(struct launch *l)
 {
 	sandbox_done(&l->sandbox);
 	egress_done(&l->egress);
+	netns_done(&l->netns);
 	refused_hosts_done(&l->refused_hosts);
 	protect_watch_done(&l->protect_watch);
 	terminal_restore(&l->terminal);
@@ -228,6 +230,46 @@ static int build_plan(struct launch *l, struct err *e)
 	return 0;
 }
 
+static int from_netns(const struct policy *p, struct err *e)
+{
+	AUTO_FREE char *from = text_format("--network %.200s", p->netns);
+
+	return err_from(e, from);
+}
+
+/* Opens the network namespace of --network ns:PATH. */
+static int open_netns(struct launch *l, struct err *e)
+{
+	const struct policy *p = l->policy;
+
+	if (p->network != NETWORK_NS)
+		return 0;
+	if (netns_open(policy_netns_path(p), l->user.was_root, &l->netns, e) < 0)
+		return from_netns(p, e);
+	if (p->idmap != IDMAP_RANGES || l->netns.owner < 0)
+		return 0;
+	/* newuidmap(1) would have to run within the owner, where its range of ids is not
+	 * mapped. */
+	(void)err_set(e, ERR_UNSUPPORTED,
+		      "--idmap ranges cannot be had in the user namespace that owns "
+		      "--network %.200s",
+		      p->netns);
+	return err_remedy(e, "leave --idmap ranges out, or start hutch as root");
+}
+
+/* Has root enter that namespace itself, which nothing of this process can do later.  An
+ * ordinary user's sandbox is made by a process that enters (spawn.c). */
+static int enter_netns(struct launch *l, struct err *e)
+{
+	if (open_netns(l, e) < 0)
+		return -1;
+	if (!l->user.was_root || l->netns.space < 0)
+		return 0;
+	int entered = netns_enter(&l->netns, e);
+	netns_done(&l->netns);
+	return entered < 0 ? from_netns(l->policy, e) : 0;
+}
+
 int launch_prepare(struct launch *l, bool has_stdio, struct err *e)
 {
 	/* An executor that runs a single command (`hutch run`) need not outlive that
@@ -244,7 +286,8 @@ int launch_prepare(struct launch *l, bool has_stdio, struct err *e)
 		return -1;
 	if (l->policy->network == NETWORK_ALLOW && egress_open(&l->egress, e) < 0)
 		return -1;
-	if (launch_load_filter(l, e) < 0)
+	/* The ports listen on the host, so they come before. */
+	if (enter_netns(l, e) < 0 || launch_load_filter(l, e) < 0)
 		return -1;
 	if (host_user_become(&l->user, e) < 0 || audit_open(&l->audit, l->policy, e) < 0)
 		return -1;
@@ -557,16 +600,21 @@ int launch_start(struct launch *l, struct err *e)
 	 * with its descendants.  The executor of a single command never has to do
 	 * that. */
 	const struct spawn_parts parts = {
-		.plan = &l->plan, .executor = &l->executor, .filter = &l->filter,
+		.plan = &l->plan,
+		.executor = &l->executor,
+		.filter = &l->filter,
 		.server = l->server.program.fd >= 0 ? &l->server.program : NULL,
 		.stdio = l->policy->inherits_stdio ? l->stdio.inside : NULL,
 		.gateway = l->egress.setup,
-		.cgroup = l->cgroup.into, .has_proc = l->outlives,
+		.netns = &l->netns,
+		.cgroup = l->cgroup.into,
+		.has_proc = l->outlives,
 		.tells = !l->policy->seccomp,
 		.trace = l->observer ? l->observer->trace : NULL,
 	};
 	int started = spawn_sandbox(&parts, &l->sandbox, e);
 	own_close(&l->egress.setup);
+	netns_done(&l->netns);
 	if (started < 0)
 		return -1;
 	ports_tell(&l->ports, l->words);
@@ -598,7 +646,7 @@ const struct refused_host *launch_hear(struct launch *l, const struct egress_new
 int launch_plan(struct launch *l, struct err *e)
 {
 	l->plan.is_dry_run = true;
-	if (host_user_decide(l->policy, &l->user, e) < 0 ||
+	if (host_user_decide(l->policy, &l->user, e) < 0 || open_netns(l, e) < 0 ||
 	    launch_load_filter(l, e) < 0 || host_user_become(&l->user, e) < 0)
 		return -1;
 	return build_plan(l, e);

@@ -15,6 +15,7 @@
 #include "protocol/message.h"
 #include "sandbox/cgroup/cgroup.h"
 #include "sandbox/kernel/host_user.h"
+#include "sandbox/kernel/netns.h"
 #include "sandbox/kernel/program.h"
 #include "sandbox/kernel/seccomp.h"
 #include "sandbox/kernel/stdio.h"
@@ -78,6 +79,7 @@ struct launch {
 					 * --seccomp, or the one that plan.pretends asks
 					 * for */
 	struct stdio stdio;
+	struct netns netns;   /* that of --network ns:PATH, until the sandbox is in it */
 	struct egress egress; /* the way to the network, with --network allow */
 	struct refused_hosts refused_hosts;
 	struct sandbox sandbox;

@@ -19,7 +19,11 @@
  * so the capabilities are dropped late; the seccomp filter refuses half of the system
  * calls that the stages before it make, so it is installed last.  If a single id is
  * mapped, the child writes its own maps, which an unprivileged process may do
- * (user_namespaces(7)); that saves two context switches. */
+ * (user_namespaces(7)); that saves two context switches.
+ *
+ * With an ordinary user's --network ns:PATH, another process makes the child, from
+ * within the user namespace that owns the network (make_child()).  The child's user
+ * namespace is then below that one, and the child has no rights over the network. */
 #include "sandbox/launch/spawn.h"
 
 #include <errno.h>
@@ -51,6 +55,7 @@
 #include "sandbox/kernel/landlock.h"
 #include "sandbox/kernel/landlock_root.h"
 #include "sandbox/kernel/mount_api.h"
+#include "sandbox/kernel/netns.h"
 #include "sandbox/kernel/network.h"
 #include "sandbox/kernel/program.h"
 #include "sandbox/kernel/rlimits.h"
@@ -79,17 +84,31 @@ struct child {
 	int sysctls, network;
 	int gateway; /* the network namespace of hutch-gate; -1: none */
 	struct worker helper;
+	uint32_t outer_uid, outer_gid; /* with a netns: the ids of this user in the user
+					* namespace that owns it */
 };
+
+/* Returns whether the child is made in a network namespace of the user's. */
+static bool has_netns(const struct child *c)
+{
+	return c->parts->netns && c->parts->netns->owner >= 0;
+}
 
 /* Needs: to be in the new namespaces.  Does: maps this process to its ids inside.
  * Leaves: all capabilities over the user namespace. */
 static int stage_ids(struct child *c, struct err *e)
 {
 	const struct plan *p = c->parts->plan;
+	struct idmap uid = p->ids.uids[0], gid = p->ids.gids[0];
 
-	if (!p->has_ranges)
-		return idmap_write_both(&p->ids.uids[0], &p->ids.gids[0], e);
-	return idmaps_await(c->maps_ready, &c->maps_go, e);
+	if (p->has_ranges)
+		return idmaps_await(c->maps_ready, &c->maps_go, e);
+	/* A map's outside is the parent of the user namespace. */
+	if (has_netns(c)) {
+		uid.outside = c->outer_uid;
+		gid.outside = c->outer_gid;
+	}
+	return idmap_write_both(&uid, &gid, e);
 }
 
 static bool has_network(const struct child *c)
@@ -465,14 +484,22 @@ static int cannot_clone(const struct child *c, struct err *e)
 		   "says how a shell gets into one");
 }
 
-static int make_child(struct child *c, struct sandbox *s, struct err *e)
+/* The child, as its parent sees it. */
+struct made {
+	pid_t pid;
+	int pidfd;
+};
+
+/* `more` is 0, or CLONE_PARENT, by which the caller makes a sibling.  The sibling then
+ * sends its parent the same signal as the caller does (clone(2)). */
+static int clone_child(struct child *c, uint64_t more, struct made *ret, struct err *e)
 {
 	struct clone_args args = {
 		/* The network namespace is made later, by the helper (network.h). */
 		.flags = (c->parts->plan->namespaces & ~(uint64_t)CLONE_NEWNET) |
-			 CLONE_PIDFD,
-		.pidfd = (uintptr_t)&s->pidfd,
-		.exit_signal = SIGCHLD,
+			 CLONE_PIDFD | more,
+		.pidfd = (uintptr_t)&ret->pidfd,
+		.exit_signal = more ? 0 : SIGCHLD,
 	};
 
 	/* With CLONE_NEWCGROUP the cgroup becomes the root of the new
@@ -486,7 +513,43 @@ static int make_child(struct child *c, struct sandbox *s, struct err *e)
 		return cannot_clone(c, e);
 	if (pid == 0)
 		run_child(c);
-	s->pid = (pid_t)pid;
+	ret->pid = (pid_t)pid;
+	return 0;
+}
+
+/* Makes the child from within the network namespace. */
+static int make_sibling(void *arg, void *result, struct err *e)
+{
+	struct child *c = arg;
+
+	if (netns_enter(c->parts->netns, e) < 0)
+		return -1;
+	c->outer_uid = geteuid();
+	c->outer_gid = getegid();
+	return clone_child(c, CLONE_PARENT, result, e);
+}
+
+/* Makes the child of this process.  If the child is to be in a network namespace of the
+ * user's, another process enters that namespace and makes the child: this one stays
+ * where it is.  Both have one table of descriptors, so the pidfd is good here. */
+static int make_child(struct child *c, struct sandbox *s, struct err *e)
+{
+	const struct worker_task sibling = {
+		.name = "the process that enters the network "
+			"namespace",
+		.work = make_sibling,
+		.arg = c,
+		.result_len = sizeof(struct made),
+		.has_all_fds = true,
+		.flags = CLONE_FILES
+	};
+	struct made made = { 0 };
+
+	if (has_netns(c) ? worker_run(&sibling, &made, e) < 0
+			 : clone_child(c, 0, &made, e) < 0)
+		return -1;
+	s->pid = made.pid;
+	s->pidfd = made.pidfd;
 	return 0;
 }
 

@@ -14,6 +14,7 @@
 #include "sandbox/root/root_fuse.h"
 
 struct err;
+struct netns;
 struct plan;
 struct program;
 struct seccomp_program;
@@ -49,6 +50,10 @@ struct spawn_parts {
 			   * caller's */
 	int gateway; /* the socket to hutch-gate, which connects the sandbox's network
 		      * (egress.h); 0 or less: the sandbox has a loopback device only */
+	/* the network namespace that the child is made in, if it has an owner; NULL or
+	 * without one: the child is made in this process's, unless the plan has one of
+	 * its own */
+	const struct netns *netns;
 	int cgroup; /* the folder of the cgroup that the child is cloned into; 0 or less:
 		     * none */
 	/* the filter reports refused calls to hutch, if the kernel supports that; only

@@ -151,18 +151,33 @@ static int add_host_paths(struct plan *p, struct err *e)
 	return listed;
 }
 
-/* Makes the content of /etc/resolv.conf.  With the host's network the file
- * names the host's resolvers.  With rules for the network it
- * names hutch-gate (egress/gate/gateway.h).  Without a network it names none; glibc then
- * tries 127.0.0.1, where nothing listens, and fails at once. */
+/* Opens the file with the resolvers of a shared network.  A namespace of ip-netns(8) may
+ * have a file of its own: /etc/netns/NAME/resolv.conf. */
+static int open_resolvers(const struct policy *policy)
+{
+	static const char named[] = "ns:/run/netns/";
+	const char *network = policy_network_word(policy);
+	const char *name = network + sizeof(named) - 1;
+
+	if (!strncmp(network, named, sizeof(named) - 1) && !strchr(name, '/')) {
+		AUTO_FREE char *own = text_format("/etc/netns/%s/resolv.conf", name);
+		int fd = open(own, O_RDONLY | O_CLOEXEC);
+		if (fd >= 0)
+			return fd;
+	}
+	return open("/etc/resolv.conf", O_RDONLY | O_CLOEXEC);
+}
+
+/* Makes the content of /etc/resolv.conf.  With a shared network the file names that
+ * network's resolvers, which are the host's where it has no others.  With rules for the
+ * network it names hutch-gate (egress/gate/gateway.h).  Without a network it names none;
+ * glibc then tries 127.0.0.1, where nothing listens, and fails at once. */
 static char *resolv_conf(const struct policy *policy)
 {
 	char *text;
 	size_t len;
 
-	AUTO_CLOSE int fd = policy->network == NETWORK_HOST
-				    ? open("/etc/resolv.conf", O_RDONLY | O_CLOEXEC)
-				    : -1;
+	AUTO_CLOSE int fd = policy_shares_network(policy) ? open_resolvers(policy) : -1;
 	if (fd >= 0 && io_read_file(fd, "/etc/resolv.conf", RESOLV_MAX, &text, &len,
 				    NULL) == 0)
 		return text;

@@ -92,12 +92,12 @@ static int plan_ids(struct plan *p, const struct policy *policy,
 	return 0;
 }
 
-/* Decides how a sandbox in the host's network namespace is kept from the host's abstract
- * sockets: D-Bus, X11, containerd's.  Landlock can do that since ABI 6; on older kernels
+/* Decides how a sandbox in a network namespace that it shares is kept from the abstract
+ * sockets there; of the host these are D-Bus, X11, containerd's.  Landlock can do that since ABI 6; on older kernels
  * all AF_UNIX sockets are refused. */
 static void plan_network(struct plan *p, const struct policy *policy)
 {
-	if (policy->network != NETWORK_HOST)
+	if (!policy_shares_network(policy))
 		return;
 	p->namespaces &= ~(uint64_t)CLONE_NEWNET;
 	p->hides_abstract = landlock_abi() >= LANDLOCK_ABI_SCOPES;

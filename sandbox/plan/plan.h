@@ -112,9 +112,9 @@ struct plan {
 			       * maps */
 	bool has_landlock_root; /* Landlock lets processes inside open only files below
 				 * the root (landlock_root.h) */
-	bool hides_abstract;  /* host's network: Landlock hides the host's abstract
-			       * sockets */
-	bool refuses_unix;    /* host's network, Landlock older than ABI 6: AF_UNIX is
+	bool hides_abstract;	/* shared network: Landlock hides the abstract sockets of
+			       * others */
+	bool refuses_unix;	/* shared network, Landlock older than ABI 6: AF_UNIX is
 			       * refused */
 
 	/* root inside an image, with a single mapped id: system calls that change owners

@@ -184,10 +184,15 @@ static const char *landlock_root_text(const struct plan *p, const struct policy 
 
 static void print_network(const struct policy *policy, FILE *to)
 {
-	(void)fprintf(to, "network   %s\n",
-		      policy->network == NETWORK_HOST  ? "this host's"
-		      : policy->network == NETWORK_ALLOW ? "by rules alone"
-							 : "none but loopback");
+	static const char *const texts[] = { [NETWORK_NONE] = " none but loopback",
+					     [NETWORK_HOST] = " this host's",
+					     [NETWORK_ALLOW] = " by rules alone",
+					     [NETWORK_NS] = " that of" };
+
+	(void)fprintf(to, "network  %s", texts[policy->network]);
+	if (policy->network == NETWORK_NS)
+		print_field(to, "", policy_netns_path(policy));
+	(void)fputc('\n', to);
 	for (size_t i = 0; i < policy->egress.count; i++)
 		(void)fprintf(to, "egress    %s\n", policy->egress.items[i]);
 	for (size_t i = 0; i < policy->publish_count; i++) {

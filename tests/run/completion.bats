@@ -88,7 +88,7 @@ offers_the_flags_of() {
 
 @test "values that are words are completed, behind a blank and behind =" {
 	complete_words hutch run --network ''
-	[ "$offered" = "allow host none" ]
+	[ "$offered" = "allow host none ns:" ]
 	complete_words hutch run --network=h
 	[ "$offered" = "host" ]
 	complete_words hutch run --idmap ''

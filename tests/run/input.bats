@@ -104,7 +104,7 @@ cases() {
 -u nobody true | -u nobody: only one id is mapped
 -u 7 true | -u 7: only one id is mapped
 --hostname a_b true | --hostname takes 1 to 63
---network vpn true | --network takes none, allow or host, not 'vpn'
+--network vpn true | --network takes none, allow, host or ns:PATH, not 'vpn'
 --idmap all true | --idmap takes single or ranges, not 'all'
 --cap-add NOPE true | --cap-add: unknown capability 'NOPE'
 --cap-drop NOPE true | --cap-drop: unknown capability 'NOPE'

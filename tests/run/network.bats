@@ -108,6 +108,6 @@ reach() {
 }
 
 @test "other modes are refused" {
-	refuses "--network takes none, allow or host, not 'bridge'" --network bridge true
-	refuses "--network takes none, allow or host, not ''" --network '' true
+	refuses "--network takes none, allow, host or ns:PATH, not 'bridge'" --network bridge true
+	refuses "--network takes none, allow, host or ns:PATH, not ''" --network '' true
 }
