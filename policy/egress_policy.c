@@ -97,7 +97,7 @@ int egress_policy_add(struct policy *p, enum egress_verdict verdict, const char 
 	}
 	list_add(&p->egress, json);
 	egress_rules_move(&p->egress_rules, &rules);
-	if (p->network == NETWORK_NONE)
+	if (p->network == NETWORK_NONE && !p->has_network_flag)
 		p->network = NETWORK_ALLOW;
 	return 0;
 }

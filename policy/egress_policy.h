@@ -22,7 +22,7 @@ char *egress_policy_line(const char *json);
 int egress_policy_check_text(const char *json, struct err *e);
 
 /* Checks the value of such a flag, and adds it to the policy, which then has the network
- * of rules unless it has another. */
+ * of rules unless it has another, or a flag has said that it has none. */
 int egress_policy_add(struct policy *p, enum egress_verdict verdict, const char *word,
 		      struct err *e);
 

@@ -100,6 +100,8 @@ struct policy {
 	enum isolation isolation;
 	enum landlock_root_mode landlock_root; /* --landlock */
 	enum network network;
+	bool has_network_flag; /* --network was given as a flag: rules do not change the
+				* network */
 	char *netns; /* NETWORK_NS: "ns:PATH", as typed; else of no meaning */
 	enum idmap_mode idmap;
 	uint64_t cap_add, cap_drop; /* bit N stands for capability N */

@@ -261,6 +261,9 @@ static int take(const struct option *o, struct run_options *ret, const char *val
 		return 0;
 	if (ret->is_late && ret->notes && note(o, ret, value, e) < 0)
 		return -1;
+	/* A policy's `network: none` gives way to --allow, and a flag does not. */
+	if (!strcmp(o->name, "network"))
+		ret->policy->has_network_flag = true;
 	return o->take(ret, value, e);
 }
 

@@ -107,6 +107,23 @@ reach() {
 	[ -z "$output" ]
 }
 
+@test "rules beside --network none or host are refused in each order, and override a policy's none" {
+	local network rule
+	for network in none host; do
+		for rule in --allow --deny --ask; do
+			refuses "rules about connections say nothing with --network $network" \
+				--network "$network" "$rule" example.org true
+			refuses "rules about connections say nothing with --network $network" \
+				"$rule" example.org --network "$network" true
+		done
+	done
+	echo '{"version": 1, "network": "none"}' >none.json
+	inside --policy ./none.json --allow example.org cat /etc/resolv.conf
+	[ "$output" = 'nameserver 10.0.2.2' ]
+	inside --dry-run --network none --network allow --allow example.org true
+	has '^network   by rules alone$'
+}
+
 @test "other modes are refused" {
 	refuses "--network takes none, allow, host or ns:PATH, not 'bridge'" --network bridge true
 	refuses "--network takes none, allow, host or ns:PATH, not ''" --network '' true
