@@ -5,6 +5,7 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "policy/egress/egress_presets.h"
 
 /* Public resolvers over HTTPS.  A program that asks one of them resolves names which no
  * rule has seen; that gives it no connection, but the names leave. */
@@ -100,6 +101,29 @@ static bool find_shadow(const struct egress_rules *r, size_t at,
 	return true;
 }
 
+/* Returns whether the rule is about a single label that is the name of a preset: no
+ * public host has one label alone (host_name.h), and one of a local network is rarely
+ * named so. */
+static bool is_bare_preset(const struct egress_rule *r)
+{
+	for (const char *const *name = egress_presets(); *name; name++)
+		if (r->kind == EGRESS_NAME && !strcmp(*name, r->name.text))
+			return true;
+	return false;
+}
+
+/* Returns whether the rule is about all names below one label, which the internet has:
+ * anyone can register such a name. */
+static bool is_top(const struct egress_rule *r)
+{
+	struct host_name below;
+	AUTO_FREE char *text = text_format("x.%s", r->name.text);
+
+	return r->kind == EGRESS_BELOW && !strchr(r->name.text, '.') &&
+	       host_name_read(&below, text, strlen(text)) == HOST_NAME_GOOD &&
+	       !host_name_is_special(&below);
+}
+
 /* Looks for what is told of the rule by itself. */
 static bool find_alone(const struct egress_rules *r, size_t at,
 		       struct egress_warning *ret)
@@ -107,12 +131,16 @@ static bool find_alone(const struct egress_rules *r, size_t at,
 	const struct egress_rule *rule = &r->items[at];
 
 	*ret = (struct egress_warning){ EGRESS_WARNINGS, at, EGRESS_NO_RULE };
-	if (rule->verdict != EGRESS_ALLOW)
+	if (is_bare_preset(rule))
+		ret->kind = EGRESS_WARN_LABEL;
+	else if (rule->verdict != EGRESS_ALLOW)
 		return false;
-	if (rule->kind == EGRESS_ANY)
+	else if (rule->kind == EGRESS_ANY)
 		ret->kind = EGRESS_WARN_ANY;
 	else if (is_wide(rule))
 		ret->kind = EGRESS_WARN_WIDE;
+	else if (is_top(rule))
+		ret->kind = EGRESS_WARN_TOP;
 	else if (is_resolver(rule))
 		ret->kind = EGRESS_WARN_RESOLVER;
 	return ret->kind != EGRESS_WARNINGS;
@@ -152,6 +180,12 @@ char *egress_warning_text(const struct egress_rules *r, const struct egress_warn
 		[EGRESS_WARN_ANY] = "allows each public name, and so a way out for all "
 				    "that the sandbox holds",
 		[EGRESS_WARN_WIDE] = "allows a large part of all addresses",
+		[EGRESS_WARN_LABEL] =
+			"is a name without a dot, which no public host has; "
+			"is it the preset",
+		[EGRESS_WARN_TOP] =
+			"allows each name below that domain, where anyone can "
+			"register one",
 		[EGRESS_WARN_RESOLVER] = "is a public DNS resolver, to which names that "
 					 "no rule has seen leave",
 	};
@@ -159,6 +193,9 @@ char *egress_warning_text(const struct egress_rules *r, const struct egress_warn
 	const struct egress_rule *rule = &r->items[w->rule];
 	const char *verdict = egress_verdict_word(rule->verdict);
 
+	if (w->kind == EGRESS_WARN_LABEL)
+		return text_format("rule %zu, %s %s, %s @%s?", w->rule + 1, verdict,
+				   rule->text, texts[w->kind], rule->name.text);
 	if (w->other == EGRESS_NO_RULE)
 		return text_format("rule %zu, %s %s, %s", w->rule + 1, verdict,
 				   rule->text, texts[w->kind]);

@@ -9,12 +9,15 @@ enum egress_warning_kind {
 				  * destinations */
 	EGRESS_WARN_UNREACHABLE, /* an earlier rule decides otherwise for all of them, so
 				  * that this one is never asked */
-	EGRESS_WARN_PORTS,	 /* it denies, and an earlier rule allows or asks for some of
+	EGRESS_WARN_PORTS,    /* it denies, and an earlier rule allows or asks for some of
 				  * its ports: the two contradict each other in part */
-	EGRESS_WARN_ANY,	 /* each public name is allowed */
-	EGRESS_WARN_WIDE,	 /* a network of more than 2^24 IPv4 or 2^96 IPv6 addresses
+	EGRESS_WARN_ANY,      /* each public name is allowed */
+	EGRESS_WARN_WIDE,     /* a network of more than 2^24 IPv4 or 2^96 IPv6 addresses
 				  * is allowed */
-	EGRESS_WARN_RESOLVER,	 /* a public DNS resolver over HTTPS is allowed, by which
+	EGRESS_WARN_LABEL,    /* the name of a preset stands without its @ */
+	EGRESS_WARN_TOP,      /* each name below a top-level domain is allowed, such as
+				  * *.com */
+	EGRESS_WARN_RESOLVER, /* a public DNS resolver over HTTPS is allowed, by which
 				  * names are resolved and data leaves without a trace */
 	EGRESS_WARNINGS
 };

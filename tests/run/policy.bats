@@ -264,6 +264,18 @@ wrong_key() {
 	[[ $status == 0 && -z $stderr ]]
 }
 
+@test "check and a launch note a preset without its @, and all names below a top-level domain" {
+	local preset='allow pypi, is a name without a dot, which no public host has; is it the preset @pypi?'
+	local top='allow *.com, allows each name below that domain, where anyone can register one'
+	jq -n '{version: 1, network: "allow", egress: {rules: [{allow: "pypi"}, {allow: "*.com"}]}}' >p.json
+	hutch policy check p.json
+	[[ $status == 0 && $stderr == "hutch: note: rule 1, $preset"$'\n'"hutch: note: rule 2, $top" ]]
+	inside --allow '*.com' --allow pypi true
+	[[ $status == 0 && $stderr == "hutch: note: rule 1, $top"$'\n'"hutch: note: rule 2, $preset" ]]
+	inside --allow @pypi --allow intranet --allow '*.a.com' true
+	[[ $status == 0 && -z $stderr ]]
+}
+
 # The schema, the table of the manual page and the code must have the same keys.  The flags must
 # correspond to them, except flags about how one command is run; --deny and --ask have the key
 # of --allow.

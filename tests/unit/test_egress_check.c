@@ -63,6 +63,20 @@ static void test_warnings(void **state)
 		{ "ask dns.google", NONE, 0, NONE },
 		{ "deny dns.google", NONE, 0, NONE },
 		{ "allow google.com", NONE, 0, NONE },
+		/* presets without their @ */
+		{ "allow pypi", 0, EGRESS_WARN_LABEL, NONE },
+		{ "deny Pypi:443", 0, EGRESS_WARN_LABEL, NONE },
+		{ "ask npm", 0, EGRESS_WARN_LABEL, NONE },
+		{ "allow *.pypi", 0, EGRESS_WARN_TOP, NONE },
+		{ "allow intranet", NONE, 0, NONE },
+		{ "allow pypi.lan", NONE, 0, NONE },
+		/* names that anyone can have */
+		{ "allow *.com", 0, EGRESS_WARN_TOP, NONE },
+		{ "allow *.com:8443", 0, EGRESS_WARN_TOP, NONE },
+		{ "deny *.com", NONE, 0, NONE },
+		{ "ask *.com", NONE, 0, NONE },
+		{ "allow *.a.com", NONE, 0, NONE },
+		{ "allow *.internal", NONE, 0, NONE },
 		/* presets do not repeat one another */
 		{ "allow @pypi; allow @npm; allow @github", NONE, 0, NONE },
 		{ "allow @pypi; allow pypi.org", 2, EGRESS_WARN_REPEATED, 1 },
