@@ -23,14 +23,22 @@
 
 static const char *const verdicts[] = { "allow", "deny", "ask" };
 
-/* Returns the verdict of a rule, and its target, allocated; NULL: it is no rule. */
+/* Returns the verdict of a rule, and its target, allocated, with the name that "as" gives
+ * to it; NULL: it is no rule. */
 static const char *read_rule(struct json_view rule, char **ret_target)
 {
+	AUTO_FREE char *as = json_view_string(json_view_get(rule, "as"));
+
 	for (size_t i = 0; i < ARRAY_LEN(verdicts); i++) {
-		*ret_target = json_view_string(json_view_get(rule, verdicts[i]));
-		if (*ret_target)
-			return verdicts[i];
+		AUTO_FREE char *target =
+			json_view_string(json_view_get(rule, verdicts[i]));
+		if (!target)
+			continue;
+		*ret_target =
+			text_format("%s%s%s", target, as ? " as " : "", as ? as : "");
+		return verdicts[i];
 	}
+	*ret_target = NULL;
 	return NULL;
 }
 

@@ -119,6 +119,7 @@ static int take_resolve(struct upstream *u, const struct frame *f, struct err *e
 {
 	struct question *q = find_question(u, 0);
 	struct host_name name;
+	struct egress_decision d;
 	const char *text;
 
 	if (frames_get_resolve(f, &text, e) < 0)
@@ -126,11 +127,11 @@ static int take_resolve(struct upstream *u, const struct frame *f, struct err *e
 	if (find_question(u, f->id) && f->id)
 		return err_set(e, ERR_PROTOCOL, "question %u is open already", f->id);
 	if (!read_name(text, &name) ||
-	    egress_rules_lookup(&u->rules, &name, NULL) != EGRESS_LOOKUP_ALLOWED) {
+	    egress_rules_lookup(&u->rules, &name, &d) != EGRESS_LOOKUP_ALLOWED) {
 		resolved(u, f->id, FRAMES_EMPTY);
 		return 0;
 	}
-	if (!strcmp(name.text, EGRESS_HOST_NAME)) {
+	if (u->rules.items[d.rule].kind == EGRESS_LOOPBACK) {
 		resolved(u, f->id, FRAMES_FOUND);
 		return 0;
 	}

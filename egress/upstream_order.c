@@ -24,6 +24,9 @@ static char *rule_json(const struct egress_rule *rule)
 	json_write_text(&b, egress_verdict_word(rule->verdict), target);
 	if (rule->has_any_tls)
 		json_write_text(&b, "tls", "any");
+	if (rule->kind == EGRESS_LOOPBACK &&
+	    strcmp(rule->name.text, EGRESS_HOST_NAME) != 0)
+		json_write_text(&b, "as", rule->name.text);
 	json_write_close(&b, "}");
 	return json_write_end(&b);
 }

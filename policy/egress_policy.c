@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "policy/egress/egress_rules.h"
+#include "policy/extra_host.h"
 #include "policy/policy.h"
 
 /* Returns JSON without newlines and tabs.  They stand only between the tokens of JSON, and
@@ -97,6 +98,7 @@ int egress_policy_add(struct policy *p, enum egress_verdict verdict, const char 
 	}
 	list_add(&p->egress, json);
 	egress_rules_move(&p->egress_rules, &rules);
+	extra_host_follow(p);
 	if (p->network == NETWORK_NONE && !p->has_network_flag)
 		p->network = NETWORK_ALLOW;
 	return 0;

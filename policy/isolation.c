@@ -88,6 +88,7 @@ int isolation_check(const struct policy *p, struct err *e)
 		{ p->publish_count != 0, "-p" },
 		{ p->network == NETWORK_ALLOW, "--network allow" },
 		{ p->network == NETWORK_NS, "--network ns:" },
+		{ p->add_hosts.count != 0, "--add-host" },
 		{ p->protects.count && has_writable(p), "--protect" },
 	};
 

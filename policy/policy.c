@@ -10,6 +10,7 @@
 #include "base/redact.h"
 #include "policy/egress_policy.h"
 #include "policy/environment.h"
+#include "policy/extra_host.h"
 #include "policy/isolation.h"
 #include "policy/port_spec.h"
 #include "policy/units.h"
@@ -111,6 +112,7 @@ void policy_done(struct policy *p)
 	list_done(&p->rules);
 	list_done(&p->egress);
 	egress_rules_done(&p->egress_rules);
+	list_done(&p->add_hosts);
 	list_done(&p->protects);
 	policy_init(p);
 }
@@ -388,7 +390,7 @@ int policy_check(const struct policy *p, struct err *e)
 	if (p->hostname && check_hostname(p->hostname, e) < 0)
 		return -1;
 	if (isolation_check(p, e) < 0 || port_spec_check(p, e) < 0 ||
-	    egress_policy_check(p, e) < 0)
+	    egress_policy_check(p, e) < 0 || extra_host_check(p, e) < 0)
 		return -1;
 	return check_command(p, e) < 0 ? -1 : check_secrets(p, e);
 }

@@ -51,6 +51,7 @@ const struct setting_kind setting_kinds[] = {
 	{ "landlock", "landlock", SETTING_TEXT, false },
 	{ "idmap", "idmap", SETTING_TEXT, false },
 	{ "network", "network", SETTING_TEXT, false },
+	{ "add_hosts", "add-host", SETTING_LIST, false },
 	{ "publish", "publish", SETTING_LIST, false },
 	{ "egress.rules", "allow", SETTING_OBJECTS, false },
 	{ "capabilities.add", "cap-add", SETTING_LIST, false },

@@ -11,7 +11,7 @@
 #include "policy/egress_policy.h"
 #include "policy/json/json.h"
 
-static const char *const members[] = { "allow", "deny", "ask", "why", "tls" };
+static const char *const members[] = { "allow", "deny", "ask", "why", "tls", "as" };
 
 /* Writes the members in their one order; the rule was checked, so each is a text. */
 static char *print(const struct json_at *rule)

@@ -64,7 +64,6 @@ static const struct row {
 	{ NULL, "no-network", NULL,
 	  "leave it out: only --allow HOST and --network host give one" },
 	{ NULL, "dns*", NULL, NO_NETWORK },
-	{ NULL, "add-host", NULL, NO_NETWORK },
 	{ NULL, "link", NULL, NO_NETWORK },
 	{ NULL, "ip", NULL, NO_NETWORK },
 	{ NULL, "expose", NULL, "-p HOST:GUEST has a port of this host lead inside" },

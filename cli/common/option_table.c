@@ -14,6 +14,7 @@
 #include "cli/common/options.h"
 #include "policy/egress_policy.h"
 #include "policy/environment.h"
+#include "policy/extra_host.h"
 #include "policy/isolation.h"
 #include "policy/policy.h"
 #include "policy/policy_file.h"
@@ -214,6 +215,11 @@ static int take_deny(struct run_options *o, const char *value, struct err *e)
 static int take_ask(struct run_options *o, const char *value, struct err *e)
 {
 	return egress_policy_add(o->policy, EGRESS_ASK, value, e);
+}
+
+static int take_add_host(struct run_options *o, const char *value, struct err *e)
+{
+	return extra_host_add(o->policy, value, e);
 }
 
 static int take_publish(struct run_options *o, const char *value, struct err *e)
@@ -534,6 +540,8 @@ const struct option option_table[] = {
 	{ 0, "allow", "HOST[:PORT]", take_allow, "a host to connect to: man hutch-net" },
 	{ 0, "deny", "HOST[=WHY]", take_deny, "an exception of a later --allow" },
 	{ 0, "ask", "HOST[:PORT]", take_ask, "a host to be asked about" },
+	{ 0, "add-host", "NAME:ADDRESS", take_add_host,
+	  "a name inside, also NAME:host-gateway" },
 	{ 'p', "publish", "HOST:GUEST", take_publish,
 	  "a port of the host that leads inside" },
 	{ 0, "isolation", "MODE", take_isolation,

@@ -180,7 +180,7 @@ static void judge(struct gate *g, const struct asker *to, const struct dns_quest
 		return;
 	case EGRESS_LOOKUP_ALLOWED:
 		if ((q->type == DNS_A || q->type == DNS_ANY) &&
-		    strcmp(name->text, EGRESS_HOST_NAME) != 0) {
+		    g->rules.items[d.rule].kind != EGRESS_LOOPBACK) {
 			look_up(g, to, q, name);
 			return;
 		}

@@ -340,6 +340,22 @@ int egress_rule_parse(struct egress_rule *ret, enum egress_verdict verdict,
 	return 0;
 }
 
+int egress_rule_rename(struct egress_rule *r, const char *as, struct err *e)
+{
+	struct host_name name;
+	const enum host_name_fault fault = host_name_read(&name, as, strlen(as));
+
+	if (r->kind != EGRESS_LOOPBACK)
+		return err_set(e, ERR_USAGE,
+			       "'as' is a name for this host's loopback, of a rule such "
+			       "as @host:8080");
+	if (fault != HOST_NAME_GOOD)
+		return err_set(e, ERR_USAGE, "'%.100s' is no name: %s", as,
+			       host_name_fault_text(fault));
+	r->name = name;
+	return 0;
+}
+
 /* --- destinations ----------------------------------------------------------------- */
 
 bool egress_rule_has_name(const struct egress_rule *r, const struct host_name *name)

@@ -66,8 +66,8 @@ struct egress_ports {
 struct egress_rule {
 	enum egress_verdict verdict;
 	enum egress_kind kind;
-	struct host_name name;	/* EGRESS_NAME, EGRESS_BELOW; EGRESS_LOOPBACK:
-				 * EGRESS_HOST_NAME */
+	struct host_name name; /* EGRESS_NAME, EGRESS_BELOW; EGRESS_LOOPBACK:
+				 * EGRESS_HOST_NAME, or that of "as" */
 	struct cidr network; /* EGRESS_NETWORK */
 	struct egress_ports ports;
 	bool has_any_tls; /* "tls": "any": a ClientHello without a name is accepted */
@@ -82,6 +82,10 @@ struct egress_rule {
 int egress_rule_parse(struct egress_rule *ret, enum egress_verdict verdict,
 		      const char *target, struct err *e);
 void egress_rule_done(struct egress_rule *r);
+
+/* Gives a rule of EGRESS_LOOPBACK another name inside than EGRESS_HOST_NAME.  ERR_USAGE:
+ * the rule is of another kind, or the text is no name. */
+int egress_rule_rename(struct egress_rule *r, const char *as, struct err *e);
 
 /* Returns whether the rule is about the port. */
 bool egress_ports_have(const struct egress_ports *p, uint16_t port);

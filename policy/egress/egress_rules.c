@@ -106,7 +106,8 @@ static int parse_all(const struct egress_word *word, const struct list *targets,
 
 	for (size_t i = 0; i < targets->count; i++) {
 		struct egress_rule *rule = &ret[i];
-		if (egress_rule_parse(rule, word->verdict, targets->items[i], e) < 0)
+		if (egress_rule_parse(rule, word->verdict, targets->items[i], e) < 0 ||
+		    (word->as && egress_rule_rename(rule, word->as, e) < 0))
 			return -1;
 		if (is_preset && strcmp(word->target, targets->items[i]) != 0) {
 			free(rule->text);

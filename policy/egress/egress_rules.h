@@ -44,6 +44,7 @@ struct egress_word {
 	const char *why;    /* NULL: none */
 	const char *from;   /* the flag or file, for errors and events; NULL: unknown */
 	bool has_any_tls;
+	const char *as; /* the name of @host:PORT inside; NULL: EGRESS_HOST_NAME */
 };
 
 void egress_rules_done(struct egress_rules *r);
@@ -86,11 +87,11 @@ enum egress_lookup {
 	EGRESS_LOOKUP_REFUSED, /* no port of it can be had: an address of the pool that
 				* is prohibited, or NXDOMAIN where
 				* host_name_is_special() */
-	EGRESS_LOOKUP_ASKED,   /* a rule with a wildcard, or one that asks: a fake address,
+	EGRESS_LOOKUP_ASKED, /* a rule with a wildcard, or one that asks: a fake address,
 				* and nothing leaves before the connection */
 	EGRESS_LOOKUP_ALLOWED, /* an allowing rule has exactly this name: it may be looked
-				* up upstream at once (but EGRESS_HOST_NAME, which is known
-				* here alone) */
+				* up upstream at once (but not if the rule is of
+				* EGRESS_LOOPBACK: its name is known here alone) */
 };
 
 /* Judges a name for all ports at once.  *ret, which may be NULL, gets the rule that gave

@@ -48,8 +48,8 @@ static int read_tls(const struct json_at *at, struct egress_word *word, struct e
 
 static int read_rule(const struct json_at *root, struct egress_word *word, struct err *e)
 {
-	static const char *const keys[] = { "allow", "deny", "ask", "why",
-					    "tls",   "http", NULL };
+	static const char *const keys[] = { "allow", "deny", "ask",  "why",
+					    "tls",   "as",   "http", NULL };
 	struct json_at at;
 
 	if (json_only(root, keys, e) < 0 || read_verdict(root, word, e) < 0)
@@ -57,6 +57,8 @@ static int read_rule(const struct json_at *root, struct egress_word *word, struc
 	if (json_member(root, "why", &at) && json_string(&at, &word->why, e) < 0)
 		return -1;
 	if (json_member(root, "tls", &at) && read_tls(&at, word, e) < 0)
+		return -1;
+	if (json_member(root, "as", &at) && json_string(&at, &word->as, e) < 0)
 		return -1;
 	if (!json_member(root, "http", &at))
 		return 0;

@@ -184,6 +184,8 @@ char *audit_policy(const struct policy *p, const struct redact *secrets)
 	note_variables(&n, p);
 	note_person(&n, p);
 	note_rules(&n, "egress", &p->egress);
+	if (p->add_hosts.count)
+		audit_json_list(&n, "add_hosts", &p->add_hosts);
 	note_publishes(&n, p);
 	note_caps(&n, "capabilities_add", p->cap_add, false);
 	note_caps(&n, "capabilities_drop", p->cap_drop, p->drops_all_caps);

@@ -6,6 +6,7 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "policy/extra_host.h"
 #include "policy/policy_file.h"
 #include "policy/port_spec.h"
 #include "policy/volume.h"
@@ -225,6 +226,20 @@ static void write_publishes(struct writer *w, const struct policy *p)
 }
 
 /* Writes the rules about connections, each of which is JSON already. */
+/* Names of this host's loopback stand in the rules already (extra_host.h). */
+static void write_add_hosts(struct writer *w, const struct policy *p)
+{
+	struct list addresses = { 0 };
+	struct extra_host host;
+
+	for (size_t i = 0; i < p->add_hosts.count; i++)
+		if (extra_host_parse(p->add_hosts.items[i], &host, NULL) == 0 &&
+		    !host.is_gateway)
+			list_add(&addresses, p->add_hosts.items[i]);
+	array(w, "add_hosts", &addresses);
+	list_done(&addresses);
+}
+
 static void write_egress(struct writer *w, const struct policy *p)
 {
 	if (!p->egress.count)
@@ -262,6 +277,7 @@ char *learn_write(const struct policy *p, const char *about)
 	text(&w, "hostname", p->hostname);
 	text(&w, "network", policy_network_word(p));
 	write_egress(&w, p);
+	write_add_hosts(&w, p);
 	write_publishes(&w, p);
 	write_caps(&w, p);
 	write_limits(&w, p);

@@ -14,6 +14,7 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "policy/egress/egress_rule.h"
+#include "policy/extra_host.h"
 #include "policy/policy.h"
 #include "sandbox/plan/limits.h"
 #include "sandbox/plan/overlay_lowers.h"
@@ -186,11 +187,24 @@ static char *resolv_conf(const struct policy *policy)
 				 : "# this sandbox has no network\n");
 }
 
-static char *hosts_file(const struct plan *p)
+static char *hosts_file(const struct plan *p, const struct policy *policy)
 {
-	return text_format("127.0.0.1\tlocalhost %s\n"
-			   "::1\tlocalhost ip6-localhost ip6-loopback %s\n",
-			   p->hostname, p->hostname);
+	struct list lines = { 0 };
+
+	list_addf(&lines, "127.0.0.1\tlocalhost %s\n", p->hostname);
+	list_addf(&lines, "::1\tlocalhost ip6-localhost ip6-loopback %s\n", p->hostname);
+	for (size_t i = 0; i < policy->add_hosts.count; i++) {
+		char address[ADDRESS_TEXT_MAX];
+		struct extra_host host;
+		if (extra_host_parse(policy->add_hosts.items[i], &host, NULL) < 0 ||
+		    host.is_gateway) /* hutch-gate answers for that name */
+			continue;
+		(void)address_print(&host.address, address);
+		list_addf(&lines, "%s\t%s\n", address, host.name.text);
+	}
+	char *text = list_join(&lines, 0, "");
+	list_done(&lines);
+	return text;
 }
 
 static void add_synthesized_etc(struct plan *p, const struct policy *policy)
@@ -209,7 +223,7 @@ static void add_synthesized_etc(struct plan *p, const struct policy *policy)
 		 text_copy("passwd: files\ngroup: files\nhosts: files dns\n"
 			   "protocols: files\nservices: files\n"));
 	add_file(p, "/etc/hostname", text_format("%s\n", p->hostname));
-	add_file(p, "/etc/hosts", hosts_file(p));
+	add_file(p, "/etc/hosts", hosts_file(p, policy));
 	add_file(p, "/etc/resolv.conf", resolv_conf(policy));
 }
 
@@ -346,7 +360,7 @@ static int plan_dir_read_only(struct plan *p, const char *path, bool is_read_onl
 static void add_own_files(struct plan *p, const struct policy *policy)
 {
 	add_file(p, "/etc/hostname", text_format("%s\n", p->hostname));
-	add_file(p, "/etc/hosts", hosts_file(p));
+	add_file(p, "/etc/hosts", hosts_file(p, policy));
 	add_file(p, "/etc/resolv.conf", resolv_conf(policy));
 }
 

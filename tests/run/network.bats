@@ -8,6 +8,7 @@ setup() {
 }
 
 teardown() {
+	remove_boxes
 	end
 }
 
@@ -122,6 +123,41 @@ reach() {
 	[ "$output" = 'nameserver 10.0.2.2' ]
 	inside --dry-run --network none --network allow --allow example.org true
 	has '^network   by rules alone$'
+}
+
+@test "--add-host: a name has an address inside, and host-gateway is this host's loopback" {
+	serve tcp
+	inside --add-host a.lan:10.1.2.3 --add-host 'b:[fd00::7]' cat /etc/hosts
+	[ "${lines[2]}" = $'10.1.2.3\ta.lan' ]
+	[ "${lines[3]}" = $'fd00::7\tb' ]
+	[ "${#lines[@]}" = 4 ]
+	reach --network host --add-host db:127.0.0.1 -- reach_name db "$address"
+	[ "$output" = reached ]
+	reach --allow "@host:$address" --add-host db:host-gateway -- reach_name db "$address"
+	[ "$output" = reached ]
+	reach --add-host db:host-gateway --allow "@host:$address" -- reach_name host.hutch.internal "$address"
+	[ "$output" = reached ]
+	reach --allow "@host:$address" -- reach_name db "$address"
+	[ "$output" != reached ]
+}
+
+@test "--add-host: a policy, hutch net and a sandbox with a name have it" {
+	serve tcp
+	echo '{"version": 1, "add_hosts": ["db:host-gateway"], "egress": {"rules": [{"allow": "@host:'"$address"'"}]}}' >p.json
+	hutch create -q --policy ./p.json box
+	[ "$status" -eq 0 ]
+	hutch exec box /usr/bin/python3 -SE -c "$(cat "$here/network.py")" reach_name db "$address"
+	[ "$output" = reached ]
+	hutch net box ls
+	has "allow +@host:$address as db "
+}
+
+@test "--add-host: another form, and a name that leads nowhere, are refused" {
+	refuses "--add-host takes NAME:ADDRESS or NAME:host-gateway, not 'db'" --add-host db true
+	refuses '--add-host db:host-gateway: no rule opens a port' --add-host db:host-gateway true
+	refuses '--add-host db:host-gateway: no rule opens a port' --allow example.org \
+		--add-host db:host-gateway true
+	refuses '--add-host needs namespaces' --isolation landlock --add-host db:10.0.0.5 true
 }
 
 @test "other modes are refused" {

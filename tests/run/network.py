@@ -44,6 +44,10 @@ def reach_abstract(name):
     reach(socket.AF_UNIX, "\0" + name)
 
 
+def reach_name(name, port):
+    reach(socket.AF_INET, (name, int(port)))
+
+
 def send_datagrams(patience):
     """Prints how many were refused, of each family."""
     for family, prefix in (socket.AF_INET, "1.2.3."), (socket.AF_INET6, "fd00:7::"):

@@ -429,7 +429,9 @@ static void test_presets_become_rules(void **state)
 static void test_rules_come_and_go(void **state)
 {
 	struct egress_rules r = egress_of("allow a.org; allow b.org:22");
-	struct egress_word word = { EGRESS_DENY, "a.org", "not here", "live", false };
+	struct egress_word word = {
+		EGRESS_DENY, "a.org", "not here", "live", false, NULL
+	};
 	struct host_name n = name_of("a.org");
 	struct egress_decision d;
 
@@ -480,7 +482,7 @@ static void test_ports_that_need_a_listener(void **state)
 static void test_bounds(void **state)
 {
 	struct egress_rules r = egress_of("allow a.org:1000-1063");
-	struct egress_word word = { EGRESS_ALLOW, "a.org:1064", NULL, NULL, false };
+	struct egress_word word = { EGRESS_ALLOW, "a.org:1064", NULL, NULL, false, NULL };
 	char why[EGRESS_WHY_MAX + 2];
 	struct err e;
 
@@ -593,7 +595,13 @@ static void test_rules_in_json(void **state)
 		{ "{\"allow\":\"\"}", "no host" },
 		{ "{\"allow\":\"a.org\\u0000b\"}", "" },
 		{ "{\"deny\":\"a.org\",\"why\":\"a\\nb\"}", "one line" },
+		{ "{\"allow\":\"@host:80\",\"as\":\"Db\"}", NULL },
+		{ "{\"allow\":\"@host:80\",\"as\":\"d b\"}", "is no name" },
+		{ "{\"allow\":\"@host:80\",\"as\":7}", "rule.as" },
+		{ "{\"allow\":\"a.org\",\"as\":\"db\"}", "this host's loopback" },
+		{ "{\"allow\":\"@pypi\",\"as\":\"db\"}", "this host's loopback" },
 	};
+	struct egress_decision d;
 	struct egress_rules r = { 0 };
 	struct err e;
 
@@ -615,6 +623,12 @@ static void test_rules_in_json(void **state)
 	assert_true(r.items[5].has_any_tls);
 	assert_false(r.items[6].has_any_tls);
 	assert_int_equal(r.items[6].verdict, EGRESS_ASK);
+	/* the name of "as", and not the usual one */
+	const struct host_name db = name_of("db"), usual = name_of(EGRESS_HOST_NAME);
+	egress_rules_remove(&r, 2); /* ask * */
+	assert_int_equal(egress_rules_lookup(&r, &db, &d), EGRESS_LOOKUP_ALLOWED);
+	assert_int_equal(r.items[d.rule].kind, EGRESS_LOOPBACK);
+	assert_int_equal(egress_rules_lookup(&r, &usual, NULL), EGRESS_LOOKUP_REFUSED);
 	egress_rules_done(&r);
 }
 

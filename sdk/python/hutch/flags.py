@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         allow: Texts
         deny: Texts
         ask: Texts
+        add_host: Texts
         isolation: str
         landlock: str
         idmap: str
@@ -93,7 +94,7 @@ FLAGS: Dict[str, str] = {
     "tmpfs": "many",
     "read_only": "switch", "env": "env", "env_file": "many", "secret": "secret",
     "secret_file": "many", "workdir": "one", "user": "one", "hostname": "one",
-    "network": "one", "allow": "many", "deny": "many", "ask": "many",
+    "network": "one", "allow": "many", "deny": "many", "ask": "many", "add_host": "many",
     "isolation": "one", "landlock": "one", "idmap": "one",
     "cap_add": "many", "cap_drop": "many", "seccomp": "one", "memory": "one", "cpus": "one",
     "pids_limit": "one", "disk": "one", "cgroup_parent": "one", "best_effort": "switch",
