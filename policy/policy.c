@@ -63,6 +63,15 @@ static int take_netns(struct policy *p, const char *word, struct err *e)
 	return 0;
 }
 
+static int bad_network(const char *word, struct err *e)
+{
+	(void)err_set(e, ERR_USAGE,
+		      "--network takes none, allow, host or ns:PATH, not '%.60s'", word);
+	return err_remedy(e,
+			  "with none, -p HOST:GUEST still has a port of this host lead "
+			  "inside");
+}
+
 int policy_take_network(struct policy *p, const char *word, struct err *e)
 {
 	if (!strncmp(word, NETNS_PREFIX, strlen(NETNS_PREFIX)))
@@ -73,13 +82,8 @@ int policy_take_network(struct policy *p, const char *word, struct err *e)
 		p->network = NETWORK_HOST;
 	else if (!strcmp(word, "allow"))
 		p->network = NETWORK_ALLOW;
-	else {
-		(void)err_set(e, ERR_USAGE,
-			      "--network takes none, allow, host or ns:PATH, not '%.60s'",
-			      word);
-		return err_remedy(e, "with none, -p HOST:GUEST still has a port of this "
-				     "host lead inside");
-	}
+	else
+		return bad_network(word, e);
 	return 0;
 }
 

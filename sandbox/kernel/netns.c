@@ -104,10 +104,10 @@ int netns_open(const char *path, bool is_root, struct netns *ret, struct err *e)
 	return 0;
 }
 
-static int cannot_enter(struct err *e)
+static int cannot_enter(const struct netns *n, struct err *e)
 {
 	(void)err_sys(e, "enter the network namespace");
-	if (e->sys != EPERM)
+	if (e->sys != EPERM || n->owner >= 0)
 		return -1;
 	return err_remedy(e, "root of a user namespace enters only what that namespace "
 			     "owns: start hutch as this host's root");
@@ -131,5 +131,5 @@ int netns_enter(const struct netns *n, struct err *e)
 {
 	if (n->owner >= 0 && enter_owner(n->owner, e) < 0)
 		return -1;
-	return setns(n->space, CLONE_NEWNET) < 0 ? cannot_enter(e) : 0;
+	return setns(n->space, CLONE_NEWNET) < 0 ? cannot_enter(n, e) : 0;
 }

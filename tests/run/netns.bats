@@ -77,6 +77,25 @@ reach() {
 	[ "$output" = "$(cat /etc/resolv.conf)" ]
 }
 
+@test "a namespace of ip-netns(8) has resolvers of its own" {
+	is_root || skip "only root can make one"
+	cp -a /etc "$T/etc"
+	mkdir -p "$T/etc/netns/x"
+	echo 'nameserver 192.0.2.7' >"$T/etc/netns/x/resolv.conf"
+	# a mount namespace of the test's own has the files, which go with it
+	catch unshare -m --propagation private sh -ec '
+		mount --bind "$1" /etc
+		mount -t tmpfs none /run
+		mkdir /run/netns
+		touch /run/netns/x /run/netns/y
+		mount --bind "$2" /run/netns/x
+		mount --bind "$2" /run/netns/y
+		"$3" run -q --network ns:/run/netns/x cat /etc/resolv.conf
+		"$3" run -q --network ns:/run/netns/y cat /etc/resolv.conf' \
+		- "$T/etc" "$space" "$HUTCH"
+	[ "$output" = "$(echo 'nameserver 192.0.2.7' && cat /etc/resolv.conf)" ]
+}
+
 @test "the plan, the result object and why name the namespace" {
 	inside --dry-run --network "ns:$space" true
 	has "^network   that of $space\$"
