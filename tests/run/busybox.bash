@@ -21,3 +21,9 @@ busybox_image() {
 	give bb
 	"$HUTCH" image import bb --name bb:1
 }
+
+# needs_data_attributes: skips the test where a kept sandbox cannot have its files in data.
+needs_data_attributes() {
+	as_who python3 -c 'import os; os.setxattr("data", "user.probe", b"1")' 2>/dev/null ||
+		skip "$T has no user.* attributes"
+}

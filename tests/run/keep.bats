@@ -19,11 +19,6 @@ teardown() {
 	end
 }
 
-needs_data_attributes() {
-	as_who python3 -c 'import os; os.setxattr("data", "user.probe", b"1")' 2>/dev/null ||
-		skip "$T has no user.* attributes"
-}
-
 # kept [OPTION...]: creates box with --keep from the folder image img.
 kept() {
 	hutch create --keep --image "dir:$T/img" -v /usr:/usr:ro "$@" box
@@ -465,4 +460,15 @@ kept_of_store() {
 
 @test "after a kill of any process at a random instant the sandbox lives or is kept, and goes on" {
 	as_who env PYTHONDONTWRITEBYTECODE=1 ROUNDS="${ROUNDS:-25}" "$here/killer_kept.py" "$HUTCH" "$T/img"
+}
+
+@test "rules over a policy's network none, and --add-host, are the same after a start" {
+	echo '{"version": 1, "network": "none"}' >none.json
+	kept --policy ./none.json --allow @host:8080 --add-host db:host-gateway --add-host a.lan:10.1.2.3
+	ended_box stop
+	again
+	hutch net box ls --json
+	[ "$(jq -c .rules <<<"$output")" = '[{"allow":"@host:8080"},{"allow":"@host:8080","as":"db"}]' ]
+	in_box 'cat /etc/hosts'
+	[ "${lines[2]}" = $'10.1.2.3\ta.lan' ]
 }

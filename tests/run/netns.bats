@@ -119,6 +119,9 @@ reach() {
 }
 
 @test "a sandbox with a name is in the namespace, and opens the path anew when it is started again" {
+	room data
+	export XDG_DATA_HOME=$T/data
+	needs_data_attributes
 	image img
 	ln -s "$space" net
 	hutch create -q --keep --image "dir:$T/img" -v /usr:/usr:ro --network ns:net box
