@@ -138,7 +138,7 @@ FILES_egress := asks client_hello dialer dns dns_names egress_confine frames htt
     upstream_tell verdict
 USES_egress := base policy/json policy/egress sandbox/kernel
 
-FILES_egress/gate := flow flow_http flow_tls gate gateway link stream stub
+FILES_egress/gate := flow flow_http flow_tls gate gateway link stream stub tproxy
 USES_egress/gate := base policy/egress sandbox/kernel egress
 
 FILES_egress/launch := egress egress_news egress_orders refused_host

@@ -12,6 +12,7 @@
 #include "base/term_escape.h"
 #include "cli/common/report.h"
 #include "cli/run.h"
+#include "policy/egress_policy.h"
 #include "policy/policy.h"
 #include "sandbox/explain/checks.h"
 #include "sandbox/kernel/host_user.h"
@@ -36,10 +37,10 @@ struct launched {
 	const char *form; /* NULL: it has no such network */
 };
 
-/* Makes a whole launch, like `hutch run true`.  If only the command is missing,
- * the sandbox had been made, so this counts as a success.  False: the launch
- * failed, and the result is in `t`. */
-static bool try_launch(struct trial *t, enum isolation isolation, enum network network,
+/* Makes a whole launch, like `hutch run true`; with a target of --allow, one with a
+ * network of rules.  If only the command is missing, the sandbox had been made, so this counts as a
+ * success.  False: the launch failed, and the result is in `t`. */
+static bool try_launch(struct trial *t, enum isolation isolation, const char *target,
 		       struct launched *ret)
 {
 	struct result result = { 0 };
@@ -47,7 +48,8 @@ static bool try_launch(struct trial *t, enum isolation isolation, enum network n
 
 	policy_init(&policy);
 	policy.isolation = isolation;
-	policy.network = network;
+	if (target)
+		(void)egress_policy_add(&policy, EGRESS_ALLOW, target, &t->e);
 	list_add(&policy.argv, "true");
 	policy.timeout_ms = (CHECK_SECONDS - 2) * 1000;
 	if (isolation == ISOLATION_LANDLOCK) {
@@ -75,23 +77,48 @@ static void probe_launch(struct trial *t)
 {
 	struct launched launched;
 
-	if (try_launch(t, ISOLATION_NAMESPACES, NETWORK_NONE, &launched))
+	if (try_launch(t, ISOLATION_NAMESPACES, NULL, &launched))
 		trial_found(t, CHECK_OK, "a sandbox started and ended in %.1f ms",
 			    launched.ms);
 }
 
-/* Tries a network of rules that allows nothing.  The gate itself finds the form that this
- * kernel has. */
-static void probe_network_rules(struct trial *t)
+/* Tries a network with a rule for each port of a name that does not exist. */
+static void probe_each_port(struct trial *t)
 {
 	struct launched launched;
 
-	if (!try_launch(t, ISOLATION_NAMESPACES, NETWORK_ALLOW, &launched))
-		return;
-	if (launched.form && !strcmp(launched.form, "gateway")) {
+	if (try_launch(t, ISOLATION_NAMESPACES, "hutch.invalid:*", &launched))
 		trial_found(t, CHECK_OK,
 			    "gateway: it has a namespace of its own, in %.1f ms",
 			    launched.ms);
+}
+
+/* Tries a network of rules, and if that fails one that needs less of the kernel.  The gate
+ * itself finds the form that this kernel has.  Root's first launch gives root up, so that
+ * it has a process of its own. */
+static void probe_network_rules(struct trial *t)
+{
+	static const struct check_kind kind = { "each-port", probe_each_port, "", false,
+						0 };
+	struct launched launched;
+	struct check each_port;
+
+	check_try(&kind, t->user, &each_port);
+	bool is_whole = each_port.status == CHECK_OK;
+	if (is_whole ||
+	    !try_launch(t, ISOLATION_NAMESPACES, "hutch.invalid", &launched)) {
+		trial_found(t, each_port.status, "%s", each_port.detail);
+		trial_remedy(t, "%s", each_port.remedy);
+		return;
+	}
+	if (launched.form && !strcmp(launched.form, "gateway")) {
+		trial_found(t, CHECK_LIMITED,
+			    "gateway: it has a namespace of its own, in %.1f ms, but: %s",
+			    launched.ms, each_port.detail);
+		trial_means(t,
+			    "--allow HOST:* fails, and so do other rules for each port "
+			    "of a host");
+		trial_remedy(t, "%s", each_port.remedy);
 		return;
 	}
 	trial_found(
@@ -102,7 +129,7 @@ static void probe_network_rules(struct trial *t)
 	trial_means(
 		t,
 		"with --network allow, programs inside cannot listen on port 53 and on the "
-		"ports of the rules");
+		"ports of the rules, and a rule for each port of a host fails");
 	trial_remedy(t, "as root: modprobe veth");
 }
 
@@ -111,7 +138,7 @@ static void probe_landlock(struct trial *t)
 	int abi = landlock_abi();
 	struct launched launched;
 
-	if (!try_launch(t, ISOLATION_LANDLOCK, NETWORK_NONE, &launched))
+	if (!try_launch(t, ISOLATION_LANDLOCK, NULL, &launched))
 		return;
 	trial_found(t, abi < LANDLOCK_ABI_SCOPES ? CHECK_LIMITED : CHECK_OK,
 		    "--isolation landlock works, ABI %d, in %.1f ms; it is weaker: %s",

@@ -104,27 +104,8 @@ int egress_policy_add(struct policy *p, enum egress_verdict verdict, const char 
 	return 0;
 }
 
-/* A listener for each of 65,535 ports would cost too much memory, and hutch-gate makes no
- * TPROXY rules, with which one listener would do. */
-static int check_all_ports(const struct egress_rules *r, struct err *e)
-{
-	for (size_t i = 0; r->has_all_ports && i < r->count; i++) {
-		const struct egress_rule *rule = &r->items[i];
-		if (rule->verdict == EGRESS_DENY || !egress_ports_are_all(&rule->ports))
-			continue;
-		(void)err_set(e, ERR_UNSUPPORTED,
-			      "'%s %.200s': hutch opens at most %d ports, not every one",
-			      egress_verdict_word(rule->verdict), rule->text,
-			      EGRESS_PORTS_MAX);
-		return err_remedy(e, "name the ports: HOST:PORT or HOST:LOW-HIGH");
-	}
-	return 0;
-}
-
 int egress_policy_check(const struct policy *p, struct err *e)
 {
-	const struct egress_rules *r = &p->egress_rules;
-
 	if (p->egress.count && p->network != NETWORK_ALLOW) {
 		(void)err_set(e, ERR_USAGE,
 			      "rules about connections say nothing with --network %s",
@@ -132,5 +113,5 @@ int egress_policy_check(const struct policy *p, struct err *e)
 		return err_remedy(e, "--network allow connects to what --allow and a "
 				     "policy's egress name, and to nothing else");
 	}
-	return egress_rules_check_bounds(r, e) < 0 ? -1 : check_all_ports(r, e);
+	return egress_rules_check_bounds(&p->egress_rules, e);
 }

@@ -121,16 +121,30 @@ static void reset(int *fd)
 	own_close(fd);
 }
 
-static void take(struct gate *g, size_t listener, int guest)
+/* Finds out where the guest meant to connect to. */
+static bool read_destination(int guest, struct address *ret_to, uint16_t *ret_port)
 {
-	struct sockaddr_storage to;
+	union {
+		struct sockaddr any;
+		struct sockaddr_in four;
+		struct sockaddr_in6 six;
+	} to;
 	socklen_t len = sizeof(to);
+
+	if (getsockname(guest, &to.any, &len) < 0 ||
+	    !address_from_sockaddr(&to.any, len, ret_to))
+		return false;
+	*ret_port =
+		ntohs(to.any.sa_family == AF_INET ? to.four.sin_port : to.six.sin6_port);
+	return true;
+}
+
+static void take(struct gate *g, int guest)
+{
 	struct err e;
 
 	struct flow *f = make_flow(g, guest);
-	f->port = g->network.ports[listener];
-	if (getsockname(guest, (struct sockaddr *)&to, &len) < 0 ||
-	    !address_from_sockaddr((struct sockaddr *)&to, len, &f->to) ||
+	if (!read_destination(guest, &f->to, &f->port) ||
 	    gate_watch(g, guest, WATCH_GUEST, f->slot, &e) < 0) {
 		flow_end(g, f, REASON_LIMIT);
 		return;
@@ -149,13 +163,17 @@ static void turn_away(struct gate *g, size_t listener)
 {
 	own_close(&g->spare);
 	int guest = accept4(g->network.listeners[listener], NULL, NULL, SOCK_CLOEXEC);
+	struct address to;
+	uint16_t port = 0;
+
+	(void)read_destination(guest, &to, &port); /* if it fails, the guest has gone */
 	reset(&guest);
 	g->spare = dup(g->epoll);
 	const struct frames_event event = { .reason = REASON_LIMIT,
 					    .rule = FRAMES_NO_RULE,
 					    .name = "",
 					    .sni = "",
-					    .port = g->network.ports[listener],
+					    .port = port,
 					    .count = 1 };
 	link_tell(g, &event);
 }
@@ -172,7 +190,7 @@ void flow_accept(struct gate *g, size_t listener)
 		}
 		int guest = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (guest >= 0)
-			take(g, listener, guest);
+			take(g, guest);
 		else if (errno == EMFILE || errno == ENFILE)
 			turn_away(g, listener);
 		if (guest < 0 && errno != ECONNABORTED)

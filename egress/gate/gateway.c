@@ -26,6 +26,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/own.h"
+#include "egress/gate/tproxy.h"
 #include "sandbox/kernel/caps.h"
 
 #define GATE_DEVICE  "gate"
@@ -341,22 +342,37 @@ static int add_listener(struct gateway *g, uint16_t port, struct err *e)
 
 	if (fd < 0)
 		return -1;
-	g->listeners[g->count] = fd;
-	g->ports[g->count++] = port;
+	g->listeners[g->count++] = fd;
 	return 0;
 }
 
-static int open_sockets(struct gateway *g, const uint16_t *ports, size_t count,
+/* Has the listener of port 53 accept the connections to all ports. */
+static int widen_listener(struct gateway *g, struct err *e)
+{
+	const int on = 1;
+
+	if (g->form == GATEWAY_SINGLE) {
+		(void)err_set(e, ERR_UNSUPPORTED,
+			      "a rule for each port of a host needs the kernel's module "
+			      "veth, which is not there");
+		return err_remedy(
+			e, "as root: modprobe veth; or name the ports: HOST:LOW-HIGH");
+	}
+	if (setsockopt(g->listeners[0], IPPROTO_IP, IP_TRANSPARENT, &on, sizeof(on)) < 0)
+		return err_sys(e, "make the gateway's listener transparent");
+	return tproxy_make(g->has_ipv6, 53, e);
+}
+
+static int open_sockets(struct gateway *g, const struct gateway_ports *ports,
 			struct err *e)
 {
 	g->datagrams = open_socket(g->has_ipv6, SOCK_DGRAM, 53, e);
 	if (g->datagrams < 0 || add_listener(g, 53, e) < 0)
 		return -1;
-	if (count > GATEWAY_LISTENERS_MAX - 1)
-		return err_set(e, ERR_LIMIT, "%zu ports are named, and %d can be", count,
-			       GATEWAY_LISTENERS_MAX - 1);
-	for (size_t i = 0; i < count; i++)
-		if (add_listener(g, ports[i], e) < 0)
+	if (ports->are_all)
+		return widen_listener(g, e);
+	for (size_t i = 0; i < ports->count; i++)
+		if (add_listener(g, ports->items[i], e) < 0)
 			return -1;
 	return 0;
 }
@@ -390,7 +406,7 @@ static int join(int inside, struct err *e)
 	return enter_inside(inside, e);
 }
 
-int gateway_make(struct gateway *g, int inside, const uint16_t *ports, size_t count,
+int gateway_make(struct gateway *g, int inside, const struct gateway_ports *ports,
 		 struct err *e)
 {
 	if (join(inside, e) < 0)
@@ -406,5 +422,5 @@ int gateway_make(struct gateway *g, int inside, const uint16_t *ports, size_t co
 		if (enter_inside(inside, e) < 0 || make_single_form(g->has_ipv6, e) < 0)
 			return -1;
 	}
-	return open_sockets(g, ports, count, e);
+	return open_sockets(g, ports, e);
 }

@@ -45,21 +45,28 @@ struct gateway {
 		    * the form GATEWAY_SINGLE */
 	int datagrams; /* owned: UDP port 53 at all addresses, with IP_PKTINFO or
 			* IPV6_RECVPKTINFO */
-	/* Owned: one listener a port, for all addresses. */
+	/* Owned: one listener a port, for all addresses; or one for all ports, too. */
 	int listeners[GATEWAY_LISTENERS_MAX];
-	uint16_t ports[GATEWAY_LISTENERS_MAX];
 	size_t count;
+};
+
+/* The TCP ports that lead to a listener beside 53, distinct and not 53. */
+struct gateway_ports {
+	uint16_t items[GATEWAY_LISTENERS_MAX - 1];
+	size_t count;
+	bool are_all; /* every port does, by TPROXY (tproxy.h); `items` is not read */
 };
 
 void gateway_init(struct gateway *g);
 void gateway_done(struct gateway *g);
 
 /* Joins the user namespace that owns the network namespace `inside`, the sandbox's, and
- * g->space, makes the network in the form that the kernel has, and opens the sockets: for
- * TCP port 53 and for each of `ports`, which are distinct and not 53.  A kernel without
- * veth devices gets GATEWAY_SINGLE, and g->form says so.  The process must have one
- * thread. */
-int gateway_make(struct gateway *g, int inside, const uint16_t *ports, size_t count,
+ * g->space, makes the network in the form that the kernel has, and opens the sockets.  A
+ * kernel without veth devices gets GATEWAY_SINGLE, and g->form says so.  ERR_UNSUPPORTED:
+ * all ports are to lead to the gate, and a module that this needs is missing; in the form
+ * GATEWAY_SINGLE the guest's own servers would lose their ports.  The process must have
+ * one thread. */
+int gateway_make(struct gateway *g, int inside, const struct gateway_ports *ports,
 		 struct err *e);
 
 /* Gives up all capabilities for good. */

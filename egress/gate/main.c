@@ -1,4 +1,4 @@
-/* hutch-gate PORT...: serves the network of one sandbox (gate.h).
+/* hutch-gate PORT...|*: serves the network of one sandbox (gate.h), at these ports or all.
  *
  * Its descriptors: 3 is the socket to hutch-egress, 4 one to the supervisor, and 5 one
  * from which the sandbox's network namespace and the gateway's come as descriptors.  One
@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -32,19 +33,21 @@ static const struct sock_filter gate_program[] = {
 #include "gen/seccomp_gate.h"
 };
 
-static int read_ports(char **argv, uint16_t ports[GATEWAY_LISTENERS_MAX], size_t *ret,
-		      struct err *e)
+static int read_ports(char **argv, struct gateway_ports *ret, struct err *e)
 {
-	for (*ret = 0; *argv; argv++) {
+	for (*ret = (struct gateway_ports){ 0 }; *argv; argv++) {
 		char *end;
 		unsigned long port = strtoul(*argv, &end, 10);
+		if (strcmp(*argv, "*") == 0) {
+			ret->are_all = true;
+			continue;
+		}
 		if (*end || !port || port > UINT16_MAX)
 			return err_set(e, ERR_USAGE, "'%.40s' is no port", *argv);
-		if (*ret == GATEWAY_LISTENERS_MAX - 1)
-			return err_set(e, ERR_LIMIT, "more than %d ports",
-				       GATEWAY_LISTENERS_MAX - 1);
+		if (ret->count == ARRAY_LEN(ret->items))
+			return err_set(e, ERR_LIMIT, "more than %zu ports", ret->count);
 		if (port != 53)
-			ports[(*ret)++] = (uint16_t)port;
+			ret->items[ret->count++] = (uint16_t)port;
 	}
 	return 0;
 }
@@ -95,18 +98,17 @@ static int confine(struct err *e)
 
 static int set_up(char **argv, struct gate *g, struct err *e)
 {
-	uint16_t ports[GATEWAY_LISTENERS_MAX];
+	struct gateway_ports ports;
 	struct gateway network;
-	size_t count;
 
 	gateway_init(&network);
-	if (read_ports(argv, ports, &count, e) < 0)
+	if (read_ports(argv, &ports, e) < 0)
 		return -1;
 	AUTO_CLOSE int inside = receive_namespace(e);
 	if (inside < 0 || (network.space = receive_namespace(e)) < 0)
 		return -1;
 	(void)close(SETUP_FD);
-	if (gateway_make(&network, inside, ports, count, e) < 0) {
+	if (gateway_make(&network, inside, &ports, e) < 0) {
 		gateway_done(&network);
 		return -1;
 	}

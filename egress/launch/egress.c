@@ -149,7 +149,9 @@ static int start_gate(struct egress *x, int peer, int control, int setup, struct
 	const int fds[] = { peer, control, setup };
 
 	list_add(&argv, "hutch-gate");
-	for (size_t i = 0; i < x->port_count; i++)
+	if (x->has_all_ports)
+		list_add(&argv, "*");
+	for (size_t i = 0; i < x->port_count && !x->has_all_ports; i++)
 		list_addf(&argv, "%u", x->ports[i]);
 	int result =
 		start(&x->gate_program, fds, ARRAY_LEN(fds), argv.items, &x->gate, e);

@@ -88,31 +88,34 @@ void egress_deny(struct egress *x, const struct egress_news *question)
 
 static bool listens(const struct egress *x, uint16_t port)
 {
-	for (size_t i = 0; i < x->port_count; i++)
-		if (x->ports[i] == port)
-			return true;
-	return false;
+	bool found = x->has_all_ports;
+
+	for (size_t i = 0; i < x->port_count && !found; i++)
+		found = x->ports[i] == port;
+	return found;
 }
 
-static int refuse(const char *port, struct err *e)
+static int refuse(const char *port, const char *rule, struct err *e)
 {
 	(void)err_set(e, ERR_UNSUPPORTED,
 		      "%s has no listener in this sandbox: its ports are those of the "
 		      "rules that it was made with, and 80 and 443",
 		      port);
-	return err_remedy(e, "make the sandbox with a rule that names it, such as "
-			     "--allow HOST:PORT; rules about it can change then");
+	return err_remedy(e,
+			  "make the sandbox with a rule that names it, such as "
+			  "--allow %s; rules about it can change then",
+			  rule);
 }
 
 int egress_check_ports(const struct egress *x, const struct egress_rules *rules,
 		       struct err *e)
 {
 	if (rules->has_all_ports && !x->has_all_ports)
-		return refuse("each port of a host", e);
+		return refuse("each port of a host", "HOST:*", e);
 	for (size_t i = 0; i < rules->port_count; i++) {
 		AUTO_FREE char *port = text_format("port %u", rules->ports[i]);
 		if (!listens(x, rules->ports[i]))
-			return refuse(port, e);
+			return refuse(port, "HOST:PORT", e);
 	}
 	return 0;
 }

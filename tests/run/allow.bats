@@ -48,6 +48,16 @@ net() {
 	[[ $output == $'ConnectionRefusedError\nConnectionRefusedError' ]]
 }
 
+@test "a rule may be about each port, and needs nf_tables for that, which is named" {
+	net 'example.org:*' -- python3 -SE /net.py each_port
+	[[ $output == $'greetings\ngreetings\nConnectionResetError' ]]
+	world "$(tool forbid)" netfilter "$HUTCH" run --allow 'example.org:*' true
+	[[ $status == 125 && $stderr == *"module nf_tables, which is not there"* ]]
+	[[ $stderr == *"as root: modprobe nf_tables;"* ]]
+	world "$(tool forbid)" netfilter "$HUTCH" run --allow 'example.org:7000' --deny '*:*' true
+	[[ $status == 0 ]]
+}
+
 @test "a hundred datagrams are refused at once, of IPv4 and of IPv6" {
 	net example.org -- python3 -SE /net.py datagrams
 	[[ $output == $'ConnectionRefusedError\nConnectionRefusedError' ]]

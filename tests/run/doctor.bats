@@ -101,7 +101,7 @@ sysctl_of() {
 		seccomp launch; do
 		says ok $name
 	done
-	says ok network-rules 'gateway: ' || says limited network-rules 'single: '
+	says ok network-rules 'gateway: ' || says limited network-rules '(gateway|single): '
 	[ "$("$HUTCH" run echo ran)" = ran ]
 	# The commands that doctor says to try.
 	"$HUTCH" run -- id
@@ -172,6 +172,14 @@ sysctl_of() {
 	says missing network-rules "make a network namespace: No space left"
 	below network-rules means '--network allow fails'
 	below network-rules remedy 'as root: sysctl -w user.max_net_namespaces='
+}
+
+@test "no nf_tables: what a network of rules lacks, and the command" {
+	doctor "$(tool forbid)" netfilter
+	works
+	says limited network-rules "gateway: .*module nf_tables, which is not there"
+	below network-rules means '--allow HOST:\* fails'
+	below network-rules remedy 'as root: modprobe nf_tables'
 }
 
 @test "a filter that refuses namespaces, as a container has, is named" {

@@ -17,11 +17,14 @@
  *	rights		chroot(2): EPERM, as for a process without capabilities
  *	landlock	Landlock: EOPNOTSUPP, as where it was not enabled at boot
  *	seccomp		seccomp(2): EPERM
+ *	netfilter	netlink sockets of netfilter: EPROTONOSUPPORT, as where the kernel
+ *			has no nf_tables
  *	listener	nothing, but it has the only listener that is possible
  *	none		nothing: a filter that allows everything */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <stddef.h>
@@ -111,6 +114,18 @@ static void refuse_new(struct code *c, int error)
 					    SECCOMP_RET_ERRNO | (unsigned)error));
 }
 
+/* Recognises the socket by its protocol, 12, which no other family of sockets has. */
+static void refuse_netfilter(struct code *c)
+{
+	add(c, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 3));
+	add(c, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+					    offsetof(struct seccomp_data, args[2])));
+	add(c, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NETLINK_NETFILTER,
+					    0, 1));
+	add(c, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
+					    SECCOMP_RET_ERRNO | EPROTONOSUPPORT));
+}
+
 static int refuse_single(struct code *c, const char *mode)
 {
 	for (size_t i = 0; i < COUNT(single); i++) {
@@ -132,6 +147,8 @@ static int fill(struct code *c, const char *mode)
 		refuse_mounts(c, ENOSYS, 0);
 	else if (!strcmp(mode, "overlay") || !strcmp(mode, "oldoverlay"))
 		refuse_new(c, *mode == 'o' && mode[1] == 'v' ? ENODEV : EPERM);
+	else if (!strcmp(mode, "netfilter"))
+		refuse_netfilter(c);
 	else if (strcmp(mode, "eperm") && refuse_single(c, mode) < 0)
 		return -1;
 	/* The filter for namespaces is added last, since it ends by loading another

@@ -41,6 +41,16 @@ def ports():
     print(send_datagram("93.184.216.34"))
 
 
+def each_port():
+    """The last one has no server."""
+    for port in 22, 7000, 7001:
+        try:
+            with socket.create_connection(("example.org", port)) as sock, sock.makefile("r") as file:
+                print(file.readline().strip())
+        except OSError as error:
+            print(type(error).__name__)
+
+
 def datagrams():
     """More datagrams than the kernel's limit of errors lets through."""
     for family, host in (socket.AF_INET, "93.184.216.34"), (socket.AF_INET6, "2606:2800:220:1::1"):

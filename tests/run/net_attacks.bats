@@ -23,6 +23,11 @@ plays() {
 	plays ports
 }
 
+@test "a rule for each port of a host opens no other host, address or protocol" {
+	plays every --allow 'example.org:*'
+	plays every -u root --allow 'example.org:*'
+}
+
 @test "odd questions for names are refused, and carry nothing out" {
 	plays dns
 }

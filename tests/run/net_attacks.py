@@ -35,6 +35,7 @@ ALLOWED = ["example.org", "example.org:7000", "example.org:8443", "other.org", "
 REACHABLE = {f"tcp {PUBLIC} {port}" for port in (80, 443, 7000, 8443)} | {
     "tcp 93.184.216.35 80", "tcp 93.184.216.35 443", "tcp 93.184.216.36 80"} | {
     f"host {name}" for name in "example.org EXAMPLE.ORG example.org:80 mixed.org outward.org a.wild.org".split()}
+EVERY = {f"tcp {PUBLIC} {port}" for port in (22, 853)}  # by the rule of the group "every"
 ROWS = []
 
 
@@ -213,6 +214,32 @@ row("ports", "DCCP", ("refused", "denied", "EPROTONOSUPPORT", "EAFNOSUPPORT", "E
     "example.org")
 row("ports", "UDP-Lite", ("refused", "denied", "EPROTONOSUPPORT", "EAFNOSUPPORT"), over, socket.SOCK_DGRAM, 136,
     "example.org")
+
+# The rule "example.org:*" stands beside the others; the kernel leads each TCP port to the gate.
+for port in (22, 853, 7000):
+    row("every", f"port {port} of the host whose ports are all allowed", "reached", web, "example.org", port,
+        host="reached")
+row("every", "a port of it at which nothing listens", "reset", web, "example.org", 7001, host="refused")
+row("every", "port 0 of it", "reset", web, "example.org", 0)
+for port in (22, 853):
+    row("every", f"port {port} of another host that is allowed", "reset", web, "other.org", port, host="reached")
+    row("every", f"port {port} of a host without a rule", "denied", web, "stranger.org", port, host="reached")
+    row("every", f"port {port} of its address", "reset", web, PUBLIC, port, host="reached")
+    row("every", f"port {port} of its address in IPv6", "reset", web, "2606:2800:220:1::1", port, host="reached")
+    row("every", f"port {port} of a name below it", "denied", web, "sub.example.org", port)
+    row("every", f"UDP to port {port} of it", "refused", datagram, "example.org", port)
+for name in "own.org", "loop.org", "loop6.org":
+    row("every", f"{name} on a port of this host", "reset", web, name, 7000, host="reached")
+for port in (22, 53, 7000, 40000):
+    row("every", f"port {port} of the guest's own loopback", "refused", web, "127.0.0.1", port)
+    row("every", f"port {port} of the guest's own address", "refused", web, "10.0.2.15", port)
+row("every", "the gate on another port", "reset", web, GATE, 22, host="reached")
+row("every", "the gate's address in IPv6 on another port", "reset", web, "fd00:2::2", 22, host="reached")
+row("every", "metadata", "reset", web, "169.254.169.254", 22, host="reached")
+row("every", "a metadata service by its name", "reset", web, "metadata.org", 7000)
+for port in (123, 443, 7000):
+    row("every", f"UDP to port {port} of it", "refused", datagram, "example.org", port, host="reached")
+    row("every", f"UDP to port {port} of an address", "refused", datagram, PUBLIC, port, host="reached")
 
 # --- DNS -----------------------------------------------------------------------------------
 
@@ -473,6 +500,14 @@ row("tls", "the connection's name on a port that a rule names", "reached", tls_w
 row("tls", "another name in the second hello", "reset", retry, b"example.org", b"example.net", host="reached")
 row("tls", "the connection's name in the second hello", "reached", retry, b"example.org", b"example.org",
     host="reached")
+row("every", "TLS with another name on a port that only the rule for each has", "reset", tls_web, "other.org",
+    "example.org", 22)
+row("every", "TLS with another name at port 443", "reset", tls_web, "other.org", host="reached")
+row("every", "HTTP for another host at port 80", "403",
+    lambda: http("example.org", "GET / HTTP/1.1\r\nHost: other.org\r\n\r\n"))
+for host_name in "example.org", PUBLIC:
+    row("every", f"port 53 of {host_name}, which is the gate's resolver", "NOERROR 198.19", ask_stream,
+        question("stranger.org"), host_name)
 row("tls", "HTTP on the port of TLS", "reset", say, REQUEST, host="reached")
 row("tls", "a line of the PROXY protocol before the hello", "reset", say,
     b"PROXY TCP4 93.184.216.35 93.184.216.35 1 443\r\n" + hello("other.org"), host="reached")
@@ -744,6 +779,8 @@ def kill_all():
     return web("example.org")
 
 
+for port in (22, 53, 7000):
+    row("every", f"one's own port {port}", ("reached", "denied"), serve_here, port)
 row("inside", "a listener of the gate in /proc/net", "none", listeners, host="some")
 row("inside", "a process of the network in /proc", "none", processes)
 row("inside", "a descriptor of the network", "none", descriptors)
@@ -906,6 +943,17 @@ row("floods", "a connection beside a full table", "still here", held_connection)
 row("floods", "10,000 names", "True denied", many_names)
 row("floods", "answers that nobody reads", "NOERROR 198.18", unread_answers)
 
+def each_port_once():
+    """A connection to each of 1,000 ports, and one to the resolver beside them."""
+    with contextlib.ExitStack() as stack:
+        for port in range(20000, 21000):
+            stack.enter_context(connect("example.org", port))
+        return ask_stream(question("example.org"))
+
+
+row("every", "1,000 ports at once", ("NOERROR 198.18", "reset"), each_port_once)
+row("every", "port 22 after them", "reached", web, "example.org", 22)
+
 # --- all -----------------------------------------------------------------------------------
 
 
@@ -949,13 +997,13 @@ def settled():
         raise AssertionError("the server does not answer")
 
 
-def strayed(asked, reached):
+def strayed(asked, reached, more):
     """What came to the internet and should not have."""
     settled()
     names = {"a.wild.org", *(rule for rule in ALLOWED if "*" not in rule and ":" not in rule)}
     for name in sorted(set(lines("asked")[asked:]) - names):
         yield f"the internet was asked for {name!r}"
-    for place in sorted(set(lines("reached")[reached:]) - REACHABLE):
+    for place in sorted(set(lines("reached")[reached:]) - REACHABLE - more):
         yield f"the internet was reached at {place}"
 
 
@@ -968,7 +1016,7 @@ def play(group, hutch, seconds, *flags):
     with open(__file__) as script:
         done = subprocess.run([hutch, "run", "-i", "--network", "allow", *rules, *flags, "python3", "-SE", "-", "rows",
                                group, seconds], stdin=script)
-    for line in [*wrong, *strayed(asked, reached)]:
+    for line in [*wrong, *strayed(asked, reached, EVERY if group == "every" else set())]:
         print(line)
     print(f"{count} tries on the host")
     sys.exit(done.returncode)

@@ -25,6 +25,10 @@ live() {
 	live refused
 }
 
+@test "with a rule for each port, rules about any port are added, and decide" {
+	live each_port
+}
+
 @test "a removed rule cuts a download in its middle, and no other connection" {
 	live cut
 }

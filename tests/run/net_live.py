@@ -37,6 +37,13 @@ try:
 except OSError as e:
     print(type(e).__name__)
 """
+GREET = """import socket, sys
+try:
+    with socket.create_connection((sys.argv[1], int(sys.argv[2]))) as s:
+        print(s.makefile().readline().strip())
+except OSError as e:
+    print(type(e).__name__)
+"""
 
 
 def run(c, *argv):
@@ -131,11 +138,24 @@ def refused(c, _):
     no("limit", "net.set", rules=[{"allow": f"n{i}.org"} for i in range(1025)])
     port = no("unsupported", "net.add", rule={"allow": "example.org:7001"})
     assert "port 7001 has no listener" in port.message and "--allow HOST:PORT" in port.data["remedy"]
-    no("unsupported", "net.add", rule={"allow": "example.org:*"})
+    ports = no("unsupported", "net.add", rule={"allow": "example.org:*"})
+    assert "each port of a host has no listener" in ports.message and "--allow HOST:*" in ports.data["remedy"]
     # A port that is denied needs no listener.
     c.call("net.add", rule={"deny": "example.org:7001"})
     c.call("net.remove", rule=1)
     assert c.call("net.list")["rules"] == [{"allow": "example.org"}]
+
+
+def each_port(c, _):
+    """A sandbox with a rule for each port takes rules for any, and goes on to do so without that rule."""
+    assert run(c, "python3", "-SE", "-c", GREET, "example.org", "22") == "greetings"
+    c.call("net.remove", rule="example.org:*")
+    c.call("net.add", rule={"allow": "example.org:7000"})
+    assert run(c, "python3", "-SE", "-c", GREET, "example.org", "7000") == "greetings"
+    assert run(c, "python3", "-SE", "-c", GREET, "example.org", "22") == "ConnectionResetError"
+    c.call("net.set", rules=[{"deny": "example.org:7000"}, {"allow": "example.org:*"}])
+    assert run(c, "python3", "-SE", "-c", GREET, "example.org", "7000") == "ConnectionResetError"
+    assert run(c, "python3", "-SE", "-c", GREET, "example.org", "853") == "greetings"
 
 
 def cut(c, _):
@@ -260,6 +280,7 @@ CASES = {
     "first_rule": (first_rule, ("--network", "allow")),
     "in_order": (in_order, ALLOW),
     "refused": (refused, ALLOW),
+    "each_port": (each_port, ("--network", "allow", "--allow", "example.org:*")),
     "cut": (cut, (*ALLOW, "--allow", "a.wild.org")),
     "questions": (questions, ("--network", "allow", "--allow", '{"ask":"*"}')),
     "lost": (lost, ALLOW),

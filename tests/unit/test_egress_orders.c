@@ -163,6 +163,7 @@ static void ports_of_rules_have_listeners(void **state)
 		{ "{\"allow\":\"a.org:7000-7001\"}", false, false },
 		{ "{\"allow\":\"a.org:*\"}", false, false },
 		{ "{\"allow\":\"a.org:*\"}", true, true },
+		{ "{\"allow\":\"a.org:7001\"}", true, true },
 		{ "{\"deny\":\"a.org\"}", false, true },
 	};
 	(void)state;
