@@ -117,7 +117,7 @@ static void probe_network_rules(struct trial *t)
 			    launched.ms, each_port.detail);
 		trial_means(t,
 			    "--allow HOST:* fails, and so do other rules for each port "
-			    "of a host");
+			    "of a host, or for more than 64 ports");
 		trial_remedy(t, "%s", each_port.remedy);
 		return;
 	}

@@ -27,5 +27,5 @@ int egress_policy_add(struct policy *p, enum egress_verdict verdict, const char 
 		      struct err *e);
 
 /* Checks all rules of a policy together.  ERR_USAGE: the network is another one than
- * NETWORK_ALLOW; ERR_LIMIT: there are too many rules or ports. */
+ * NETWORK_ALLOW; ERR_LIMIT: there are too many rules. */
 int egress_policy_check(const struct policy *p, struct err *e);

@@ -353,10 +353,10 @@ static int widen_listener(struct gateway *g, struct err *e)
 
 	if (g->form == GATEWAY_SINGLE) {
 		(void)err_set(e, ERR_UNSUPPORTED,
-			      "a rule for each port of a host needs the kernel's module "
-			      "veth, which is not there");
+			      "rules for each port of a host, or for more than 64 ports, "
+			      "need the kernel's module veth, which is not there");
 		return err_remedy(
-			e, "as root: modprobe veth; or name the ports: HOST:LOW-HIGH");
+			e, "as root: modprobe veth; or name at most 64 ports: HOST:PORT");
 	}
 	if (setsockopt(g->listeners[0], IPPROTO_IP, IP_TRANSPARENT, &on, sizeof(on)) < 0)
 		return err_sys(e, "make the gateway's listener transparent");

@@ -220,10 +220,10 @@ static int fail(const char *module, struct err *e)
 		return -1;
 	(void)err_set(
 		e, ERR_UNSUPPORTED,
-		"a rule for each port of a host needs the kernel's module %s, which "
-		"is not there",
+		"rules for each port of a host, or for more than 64 ports, need the "
+		"kernel's module %s, which is not there",
 		module);
-	return err_remedy(e, "as root: modprobe %s; or name the ports: HOST:LOW-HIGH",
+	return err_remedy(e, "as root: modprobe %s; or name at most 64 ports: HOST:PORT",
 			  module);
 }
 

@@ -42,7 +42,7 @@ struct egress {
 	struct buffer unsent; /* lines to hutch-egress that its socket did not take yet */
 	uint16_t ports[EGRESS_LAUNCH_PORTS_MAX]; /* those at which the gate listens */
 	size_t port_count;
-	bool has_all_ports; /* a rule of the launch was about every port */
+	bool has_all_ports; /* the gate listens at every port */
 	bool is_lost;	    /* it has ended, and egress_next() has not said so yet */
 	int setup; /* owned: the sandbox's set-up passes namespaces through this socket to
 		    * the gate */

@@ -111,7 +111,7 @@ int egress_check_ports(const struct egress *x, const struct egress_rules *rules,
 		       struct err *e)
 {
 	if (rules->has_all_ports && !x->has_all_ports)
-		return refuse("each port of a host", "HOST:*", e);
+		return refuse("a port of the rule", "HOST:*", e);
 	for (size_t i = 0; i < rules->port_count; i++) {
 		AUTO_FREE char *port = text_format("port %u", rules->ports[i]);
 		if (!listens(x, rules->ports[i]))

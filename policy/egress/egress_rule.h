@@ -41,7 +41,7 @@ struct err;
 
 #define EGRESS_TARGET_MAX 320 /* bytes of a target */
 #define EGRESS_WHY_MAX	  300 /* bytes of a `why` */
-#define EGRESS_PORTS_MAX  64  /* distinct ports that have a listener, beside "every port" */
+#define EGRESS_PORTS_MAX  64  /* distinct ports that have a listener each */
 
 /* Zero is the safe one. */
 enum egress_verdict { EGRESS_DENY, EGRESS_ALLOW, EGRESS_ASK };

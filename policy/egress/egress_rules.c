@@ -26,62 +26,48 @@ void egress_rules_done(struct egress_rules *r)
 
 /* --- ports ------------------------------------------------------------------------ */
 
-static int add_port(struct egress_rules *r, uint16_t port, struct err *e)
+static void add_port(struct egress_rules *r, uint16_t port)
 {
 	size_t at = 0;
 
 	while (at < r->port_count && r->ports[at] < port)
 		at++;
 	if (at < r->port_count && r->ports[at] == port)
-		return 0;
+		return;
 	if (r->port_count == EGRESS_PORTS_MAX) {
-		(void)err_set(e, ERR_LIMIT, "rules name more than %d different ports",
-			      EGRESS_PORTS_MAX);
-		return err_remedy(e, "name fewer ports");
+		r->has_all_ports = true;
+		return;
 	}
 	memmove(&r->ports[at + 1], &r->ports[at],
 		(r->port_count++ - at) * sizeof(r->ports[0]));
 	r->ports[at] = port;
-	return 0;
 }
 
 /* Adds the ports that need a listener because of the rule. */
-static int add_ports(struct egress_rules *r, const struct egress_rule *rule,
-		     struct err *e)
+static void add_ports(struct egress_rules *r, const struct egress_rule *rule)
 {
 	const struct egress_ports *p = &rule->ports;
 
 	if (rule->verdict == EGRESS_DENY)
-		return 0;
-	if (egress_ports_are_all(p)) {
+		return;
+	if (egress_ports_are_all(p))
 		r->has_all_ports = true;
-		return 0;
+	if (p->is_web) {
+		add_port(r, p->low);
+		add_port(r, p->high);
+		return;
 	}
-	if (p->is_web)
-		return add_port(r, p->low, e) < 0 ? -1 : add_port(r, p->high, e);
 	/* It ends after EGRESS_PORTS_MAX ports, since those are all that fit. */
-	for (unsigned int port = p->low; port <= p->high; port++)
-		if (add_port(r, (uint16_t)port, e) < 0)
-			return -1;
-	return 0;
-}
-
-/* Adds the ports of `count` rules. */
-static int add_all_ports(struct egress_rules *r, const struct egress_rule *rules,
-			 size_t count, struct err *e)
-{
-	for (size_t i = 0; i < count; i++)
-		if (add_ports(r, &rules[i], e) < 0)
-			return -1;
-	return 0;
+	for (unsigned int port = p->low; port <= p->high && !r->has_all_ports; port++)
+		add_port(r, (uint16_t)port);
 }
 
 static void count_ports_anew(struct egress_rules *r)
 {
 	r->port_count = 0;
 	r->has_all_ports = false;
-	/* It cannot fail: a part of the rules names no more ports than all of them. */
-	(void)add_all_ports(r, r->items, r->count, NULL);
+	for (size_t i = 0; i < r->count; i++)
+		add_ports(r, &r->items[i]);
 }
 
 /* --- adding and removing ---------------------------------------------------------- */
@@ -169,9 +155,10 @@ static int splice(struct egress_rules *r, size_t at, const struct egress_rule *a
 {
 	struct egress_rules after = *r;
 
-	if (check_count(r->count + count, e) < 0 ||
-	    add_all_ports(&after, added, count, e) < 0)
+	if (check_count(r->count + count, e) < 0)
 		return -1;
+	for (size_t i = 0; i < count; i++)
+		add_ports(&after, &added[i]);
 	put(&after, at, added, count);
 	*r = after;
 	return 0;
@@ -216,8 +203,8 @@ void egress_rules_move(struct egress_rules *r, struct egress_rules *more)
 {
 	if (!more->count)
 		return;
-	/* If they are too many, egress_rules_check_bounds() says so. */
-	(void)add_all_ports(r, more->items, more->count, NULL);
+	for (size_t i = 0; i < more->count; i++)
+		add_ports(r, &more->items[i]);
 	put(r, r->count, more->items, more->count);
 	free(more->items);
 	*more = (struct egress_rules){ 0 };
@@ -225,11 +212,7 @@ void egress_rules_move(struct egress_rules *r, struct egress_rules *more)
 
 int egress_rules_check_bounds(const struct egress_rules *r, struct err *e)
 {
-	struct egress_rules ports = { 0 };
-
-	return check_count(r->count, e) < 0
-		       ? -1
-		       : add_all_ports(&ports, r->items, r->count, e);
+	return check_count(r->count, e);
 }
 
 void egress_rules_remove(struct egress_rules *r, size_t at)

@@ -34,7 +34,8 @@ struct egress_rules {
 	uint16_t ports[EGRESS_PORTS_MAX]; /* ascending: those that allowing and asking
 					   * rules name, 80 and 443 included if they do */
 	size_t port_count;
-	bool has_all_ports; /* a rule is about every port, which needs TPROXY */
+	bool has_all_ports; /* a rule is about every port, or they name more than fit into
+			     * `ports`: this needs TPROXY (egress/gate/tproxy.h) */
 };
 
 /* A rule as it is said. */

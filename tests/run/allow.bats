@@ -48,8 +48,10 @@ net() {
 	[[ $output == $'ConnectionRefusedError\nConnectionRefusedError' ]]
 }
 
-@test "a rule may be about each port, and needs nf_tables for that, which is named" {
+@test "rules may be about each port, or many, and need nf_tables for that, which is named" {
 	net 'example.org:*' -- python3 -SE /net.py each_port
+	[[ $output == $'greetings\ngreetings\nConnectionResetError' ]]
+	net example.org:1-7000 -- python3 -SE /net.py each_port
 	[[ $output == $'greetings\ngreetings\nConnectionResetError' ]]
 	world "$(tool forbid)" netfilter "$HUTCH" run --allow 'example.org:*' true
 	[[ $status == 125 && $stderr == *"module nf_tables, which is not there"* ]]

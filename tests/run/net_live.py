@@ -139,7 +139,7 @@ def refused(c, _):
     port = no("unsupported", "net.add", rule={"allow": "example.org:7001"})
     assert "port 7001 has no listener" in port.message and "--allow HOST:PORT" in port.data["remedy"]
     ports = no("unsupported", "net.add", rule={"allow": "example.org:*"})
-    assert "each port of a host has no listener" in ports.message and "--allow HOST:*" in ports.data["remedy"]
+    assert "a port of the rule has no listener" in ports.message and "--allow HOST:*" in ports.data["remedy"]
     # A port that is denied needs no listener.
     c.call("net.add", rule={"deny": "example.org:7001"})
     c.call("net.remove", rule=1)

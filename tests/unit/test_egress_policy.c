@@ -107,7 +107,7 @@ static void test_rules_are_for_a_network_of_rules(void **state)
 		{ NETWORK_HOST, "b.org", ERR_USAGE },
 		{ NETWORK_ALLOW, "b.org:*", ERR_NONE },
 		{ NETWORK_ALLOW, "{\"ask\":\"*:*\"}", ERR_NONE },
-		{ NETWORK_ALLOW, "b.org:1-65", ERR_LIMIT },
+		{ NETWORK_ALLOW, "b.org:1-65", ERR_NONE },
 	};
 
 	(void)state;
@@ -134,10 +134,15 @@ static void test_rules_are_bounded_together(void **state)
 	(void)state;
 	policy_init(&p);
 	assert_int_equal(egress_policy_add(&p, EGRESS_ALLOW, "b.org:1-64", &e), 0);
-	assert_int_equal(egress_policy_check(&p, &e), 0);
+	assert_false(p.egress_rules.has_all_ports);
 	assert_int_equal(egress_policy_add(&p, EGRESS_ALLOW, "c.org:65", &e), 0);
+	assert_true(p.egress_rules.has_all_ports);
+	while (p.egress_rules.count < EGRESS_RULES_MAX)
+		assert_int_equal(egress_policy_add(&p, EGRESS_DENY, "d.org", &e), 0);
+	assert_int_equal(egress_policy_check(&p, &e), 0);
+	assert_int_equal(egress_policy_add(&p, EGRESS_DENY, "d.org", &e), 0);
 	assert_int_equal(egress_policy_check(&p, &e), -1);
-	assert_string_equal(e.text, "rules name more than 64 different ports");
+	assert_string_equal(e.text, "there are more than 1024 rules");
 	policy_done(&p);
 }
 

@@ -127,7 +127,7 @@ static void all_rules_are_parsed_together(void **state)
 	struct err e = { 0 };
 
 	(void)state;
-	for (unsigned i = 0; i <= EGRESS_PORTS_MAX; i++)
+	for (unsigned i = 0; i <= EGRESS_RULES_MAX; i++)
 		list_addf(&rules, "{\"allow\":\"a.org:%u\"}", 1000 + i);
 	assert_int_equal(net_rules_parse(&rules, &r, &e), -1);
 	assert_int_equal(e.kind, ERR_LIMIT);
