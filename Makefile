@@ -138,7 +138,7 @@ FILES_egress := asks client_hello dialer dns dns_names egress_confine frames htt
     upstream_tell verdict
 USES_egress := base policy/json policy/egress sandbox/kernel
 
-FILES_egress/gate := flow flow_http flow_tls gate gateway link stream stub tproxy
+FILES_egress/gate := flow flow_http flow_tls gate gateway link raw_socket refusals stream stub tproxy
 USES_egress/gate := base policy/egress sandbox/kernel egress
 
 FILES_egress/launch := egress egress_news egress_orders refused_host
@@ -276,6 +276,7 @@ CAPS_LIBS     := -Wl,-Bstatic -lcap -Wl,-Bdynamic
 VTERM_LIBS    := -Wl,-Bstatic -lvterm -Wl,-Bdynamic
 # The resolver of hutch-egress.
 CARES_LIBS    := -Wl,-Bstatic -lcares -Wl,-Bdynamic
+NETLINK_LIBS  := -Wl,-Bstatic -lnl-route-3 -lnl-3 -Wl,-Bdynamic
 # glibc's; musl has no such checks.
 FORTIFY ?= -D_FORTIFY_SOURCE=2
 LDHARDEN := -Wl,-z,relro,-z,now,-z,noexecstack
@@ -359,7 +360,7 @@ $(B)/libexec/hutch-egress: HOST_LIBS := $(CAPS_LIBS) $(CARES_LIBS)
 $(B)/libexec/hutch-egress: $(B)/$(LINK)/egress/egress_main.o $(call linked_rooms,egress)
 # The gate makes a sandbox's network by netlink.
 $(B)/libexec/hutch-gate: MUSL_LIBS := $(addprefix $(SYSROOT)/usr/lib/$(MULTIARCH)/,libcap.a libnl-route-3.a libnl-3.a)
-$(B)/libexec/hutch-gate: HOST_LIBS := $(CAPS_LIBS) -Wl,-Bstatic -lnl-route-3 -lnl-3 -Wl,-Bdynamic
+$(B)/libexec/hutch-gate: HOST_LIBS := $(CAPS_LIBS) $(NETLINK_LIBS)
 $(B)/libexec/hutch-gate: $(B)/$(LINK)/egress/gate/main.o $(call linked_rooms,egress/gate)
 $(B)/host/egress/gate/gateway.o: UNIT_FLAGS += -isystem $(SYSROOT)/usr/include/libnl3
 $(B)/musl/egress/gate/gateway.o: MUSL_CFLAGS += -isystem $(SYSROOT)/usr/include/libnl3
@@ -640,7 +641,7 @@ rooms_of = $(filter $(ROOMS),$(call helped,$(call helped,$(call included,$(1))))
 EXECUTOR_UNIT := $(patsubst tests/unit/test_%.c,%,\
                    $(shell grep -lE '"tests/unit/(supervisor|actor|requests|in_session)' tests/unit/test_*.c))
 UNIT_BIN := $(addprefix $(B)/tests/unit/,$(UNIT))
-UNIT_LIBS := -lcmocka $(CARES_LIBS) $(COMPILER_LIBS) $(CAPS_LIBS) $(VTERM_LIBS) $(IMAGE_LIBS) -lutil
+UNIT_LIBS := -lcmocka $(CARES_LIBS) $(NETLINK_LIBS) $(COMPILER_LIBS) $(CAPS_LIBS) $(VTERM_LIBS) $(IMAGE_LIBS) -lutil
 
 define unit_test
 $(B)/tests/unit/$(1): $(B)/host/tests/unit/test_$(1).o \

@@ -31,7 +31,7 @@
 
 #include "egress/reason.h"
 
-#define FRAMES_VERSION	  1
+#define FRAMES_VERSION	  2
 #define FRAMES_MAX	  1024 /* bytes of a frame, with its header */
 #define FRAMES_NAME_MAX	  253
 #define FRAMES_ALPN_MAX	  127

@@ -10,7 +10,8 @@ static const struct {
 	[REASON_NONE] = { "", "the connection was allowed" },
 	[REASON_NO_RULE] = { "no-rule", "no rule allows this host" },
 	[REASON_DENIED] = { "denied", "a rule denies this host" },
-	[REASON_NOT_ANSWERED] = { "not-answered", "the question was not answered with yes" },
+	[REASON_NOT_ANSWERED] = { "not-answered",
+				  "the question was not answered with yes" },
 	[REASON_PORT] = { "port", "no rule allows this port of the host" },
 	[REASON_NO_NAME] = { "no-name", "the address has no name that was looked up" },
 	[REASON_NAME_INVALID] = { "name-invalid", "the name is not valid" },
@@ -27,9 +28,11 @@ static const struct {
 	[REASON_HTTP_FORBIDDEN] = { "http-forbidden",
 				    "CONNECT and upgrades other than websocket are refused" },
 	[REASON_LIMIT] = { "limit", "there are too many connections or new names" },
-	[REASON_RULE_REMOVED] = { "rule-removed", "the rule that allowed it was removed" },
+	[REASON_RULE_REMOVED] = { "rule-removed",
+				  "the rule that allowed it was removed" },
 	[REASON_UPSTREAM_FAILED] = { "upstream-failed", "the host could not be reached" },
 	[REASON_EGRESS_LOST] = { "egress-lost", "hutch-egress has ended" },
+	[REASON_UDP] = { "udp", "no UDP leaves the sandbox" },
 };
 static_assert(ARRAY_LEN(reasons) == REASON_COUNT, "a reason has no row");
 

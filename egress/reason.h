@@ -25,6 +25,7 @@ enum reason {
 	REASON_RULE_REMOVED,	/* the rule that had allowed the connection was removed */
 	REASON_UPSTREAM_FAILED, /* the name has no address, or none could be reached */
 	REASON_EGRESS_LOST,	/* hutch-egress has ended */
+	REASON_UDP,		/* a datagram, but to port 53: none leaves */
 	REASON_COUNT
 };
 

@@ -33,14 +33,20 @@ static void tell_refusal(struct gate *g, const struct flow *f, unsigned reason)
 	link_tell(g, &event);
 }
 
+uint32_t flow_fake(const struct address *a)
+{
+	const uint8_t *b = a->bytes;
+
+	return a->family == 4 ? (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 |
+					(uint32_t)b[2] << 8 | b[3]
+			      : dns_names_from_v6(b);
+}
+
 /* Gives the flow the name of the address that the guest has connected to.  Returns false
  * for an address of a pool that has no name. */
 static bool name_flow(struct gate *g, struct flow *f)
 {
-	const uint8_t *b = f->to.bytes;
-	uint32_t fake = f->to.family == 4 ? (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 |
-						    (uint32_t)b[2] << 8 | b[3]
-					  : dns_names_from_v6(b);
+	uint32_t fake = flow_fake(&f->to);
 	const char *name = fake ? dns_names_name(g->names, fake) : NULL;
 
 	if (!name)

@@ -97,5 +97,9 @@ void flow_refuse(struct gate *g, struct flow *f, unsigned reason);
 /* Ends the flows whose time has come, when g->expiry has. */
 void flow_expire(struct gate *g);
 
+/* Returns the number of an address in the pools of names (dns_names.h); 0: an address of
+ * IPv6 that is not in them. */
+uint32_t flow_fake(const struct address *a);
+
 /* Returns the flow of an id, or NULL. */
 struct flow *flow_find(const struct gate *g, uint32_t id);

@@ -35,6 +35,10 @@ static int watch_network(struct gate *g, struct err *e)
 	for (size_t i = 0; i < g->network.count; i++)
 		if (gate_watch(g, g->network.listeners[i], WATCH_LISTENER, i, e) < 0)
 			return -1;
+	for (size_t i = 0; i < GATEWAY_REFUSED; i++)
+		if (g->network.refused[i] >= 0 &&
+		    gate_watch(g, g->network.refused[i], WATCH_REFUSED, i, e) < 0)
+			return -1;
 	return 0;
 }
 
@@ -111,6 +115,9 @@ static int handle(struct gate *g, uint64_t data, struct err *e)
 	case WATCH_LISTENER:
 		flow_accept(g, index);
 		return 1;
+	case WATCH_REFUSED:
+		refusals_read(g, index);
+		return 1;
 	case WATCH_GUEST:
 	case WATCH_UPSTREAM:
 		/* An event may be of a flow that has ended in this turn, and whose slot
@@ -125,7 +132,8 @@ static int handle(struct gate *g, uint64_t data, struct err *e)
 static int wait_for(struct gate *g, struct epoll_event *events)
 {
 	const int64_t now = clock_ms();
-	const int timeout = g->has_more ? 0 : clock_wait(g->expiry, now);
+	const int64_t due = clock_sooner(g->expiry, g->refusals.due);
+	const int timeout = g->has_more ? 0 : clock_wait(due, now);
 	int count = epoll_pwait(g->epoll, events, EVENTS, timeout, NULL);
 
 	g->now = clock_ms();
@@ -155,8 +163,11 @@ static int turn(struct gate *g, struct err *e)
 	}
 	move_the_rest(g);
 	flow_expire(g);
-	if (g->is_over)
+	refusals_expire(g);
+	if (g->is_over) {
+		refusals_end(g);
 		end_flows(g);
+	}
 	return link_flush(g, e) < 0 ? -1 : !g->is_over;
 }
 

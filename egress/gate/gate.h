@@ -13,6 +13,7 @@
  *	link	the frames to and from hutch-egress
  *	stub	the resolver
  *	flow	one connection
+ *	refusals	packets that the kernel has refused
  *
  * `now` is read once a turn.  If hutch-egress is gone, the gate ends: the listeners are
  * closed then, and the kernel refuses every connection. */
@@ -25,6 +26,7 @@
 #include "egress/dns_names.h"
 #include "egress/frames.h"
 #include "egress/gate/gateway.h"
+#include "egress/gate/refusals.h"
 #include "egress/gate/stream.h"
 #include "policy/egress/egress_rules.h"
 
@@ -62,6 +64,7 @@ struct gate {
 	struct question *questions[GATE_QUESTIONS_MAX]; /* owned; NULL: free */
 	size_t flow_count, question_count;
 	struct stream_pool pool;
+	struct refusals refusals;
 	uint32_t turn;	/* counts ids, so that one is not used again soon */
 	bool has_more;	/* a flow has bytes to move that no event will tell */
 	bool is_over;	/* the supervisor is gone */
@@ -77,6 +80,7 @@ enum gate_watch {
 	WATCH_SUPERVISOR,
 	WATCH_DATAGRAMS,
 	WATCH_LISTENER,
+	WATCH_REFUSED,
 	WATCH_GUEST,
 	WATCH_UPSTREAM
 };

@@ -26,6 +26,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/own.h"
+#include "egress/gate/raw_socket.h"
 #include "egress/gate/tproxy.h"
 #include "sandbox/kernel/caps.h"
 
@@ -363,9 +364,28 @@ static int widen_listener(struct gateway *g, struct err *e)
 	return tproxy_make(g->has_ipv6, 53, e);
 }
 
+/* Where all ports lead to the gate, no TCP packet is refused. */
+static int open_all_refused(struct gateway *g, const struct gateway_ports *ports,
+			    struct err *e)
+{
+	for (int i = 0; i < (g->has_ipv6 ? GATEWAY_REFUSED : GATEWAY_REFUSED / 2); i++) {
+		const bool is_udp = i % 2;
+		if (ports->are_all && !is_udp)
+			continue;
+		g->refused[i] = raw_socket_open(is_udp, i >= GATEWAY_REFUSED / 2,
+						ports->items, ports->count, e);
+		if (g->refused[i] < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int open_sockets(struct gateway *g, const struct gateway_ports *ports,
 			struct err *e)
 {
+	if (g->form == GATEWAY_PAIR && open_all_refused(g, ports, e) < 0)
+		return -1;
+
 	g->datagrams = open_socket(g->has_ipv6, SOCK_DGRAM, 53, e);
 	if (g->datagrams < 0 || add_listener(g, 53, e) < 0)
 		return -1;
@@ -382,6 +402,8 @@ static int open_sockets(struct gateway *g, const struct gateway_ports *ports,
 void gateway_init(struct gateway *g)
 {
 	*g = (struct gateway){ .space = -1, .datagrams = -1 };
+	for (size_t i = 0; i < GATEWAY_REFUSED; i++)
+		g->refused[i] = -1;
 }
 
 void gateway_done(struct gateway *g)
@@ -391,6 +413,8 @@ void gateway_done(struct gateway *g)
 	for (size_t i = 0; i < g->count; i++)
 		own_close(&g->listeners[i]);
 	g->count = 0;
+	for (size_t i = 0; i < GATEWAY_REFUSED; i++)
+		own_close(&g->refused[i]);
 }
 
 /* Joins the user namespace that owns the sandbox's network namespace, which gives this

@@ -33,6 +33,9 @@ struct err;
 #define GATEWAY_GUEST6 "fd00:2::15"
 #define GATEWAY_GATE6  "fd00:2::2"
 
+/* The sockets that tell of refused packets: TCP and UDP, of IPv4 and IPv6. */
+#define GATEWAY_REFUSED 4
+
 /* 53, 80, 443, and the ports that rules name (EGRESS_PORTS_MAX). */
 #define GATEWAY_LISTENERS_MAX 67
 
@@ -48,6 +51,10 @@ struct gateway {
 	/* Owned: one listener a port, for all addresses; or one for all ports, too. */
 	int listeners[GATEWAY_LISTENERS_MAX];
 	size_t count;
+	/* Owned: those that get refused packets (raw_socket.h), of TCP and UDP with IPv4,
+	 * and then with IPv6.  -1: none, as in the form GATEWAY_SINGLE, where the guest
+	 * would see these sockets, and they would tell of its loopback. */
+	int refused[GATEWAY_REFUSED];
 };
 
 /* The TCP ports that lead to a listener beside 53, distinct and not 53. */

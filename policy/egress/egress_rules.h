@@ -70,7 +70,7 @@ int egress_rules_add_value(struct egress_rules *r, const struct json_at *value,
  * checked one by one can be kept without a second look at their texts. */
 void egress_rules_move(struct egress_rules *r, struct egress_rules *more);
 
-/* Returns ERR_LIMIT if there are too many rules or too many ports. */
+/* Returns ERR_LIMIT if there are too many rules. */
 int egress_rules_check_bounds(const struct egress_rules *r, struct err *e);
 
 /* Removes the rule with that index. */

@@ -48,6 +48,21 @@ net() {
 	[[ $output == $'ConnectionRefusedError\nConnectionRefusedError' ]]
 }
 
+@test "refused ports and datagrams are told, each with its reason" {
+	net example.org -- sh -c 'curl -sS http://example.org/x; python3 -SE /net.py ports; exit 7'
+	diff <(grep -v "^hutch: note" <<<"$stderr") - <<-END
+		hutch: a connection to example.org:7000 was refused (network: no rule allows this port of the host)
+		hutch: hint: --allow example.org:7000
+		hutch: a connection to 93.184.216.34:443 was refused (network: no UDP leaves the sandbox)
+		hutch: hint: hutch-net(1) says what is refused, and why
+	END
+	net example.org -- sh -c 'python3 -SE /net.py datagrams; exit 7'
+	[[ $stderr =~ 93.184.216.34:443" was refused, "[0-9]+" times (network: no UDP leaves the sandbox)" ]]
+	[[ $stderr =~ "[2606:2800:220:1::1]:443 was refused, "[0-9]+" times (network: no UDP leaves" ]]
+	net 'example.org:*' -- sh -c 'python3 -SE /net.py datagrams; exit 7'
+	[[ $stderr == *"[2606:2800:220:1::1]:443 was refused, "* ]]
+}
+
 @test "rules may be about each port, or many, and need nf_tables for that, which is named" {
 	net 'example.org:*' -- python3 -SE /net.py each_port
 	[[ $output == $'greetings\ngreetings\nConnectionResetError' ]]

@@ -221,7 +221,7 @@ def frame(kind, number, *fields):
 
 
 def hello():
-    return frame(HELLO, 0, u32(1))
+    return frame(HELLO, 0, u32(2))
 
 
 def opening(number, goal, port=80, proto=OPAQUE, sni="", alpn=""):

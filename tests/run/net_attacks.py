@@ -854,6 +854,22 @@ row("rights", "a route to an address that is on the link", "reset", link_route, 
 row("rights", "no prohibited route", "reset 403", without_prohibit)
 row("rights", "a mark on packets", "reset", marked)
 row("rights", "a packet socket", DENIED, opened, socket.AF_PACKET, socket.SOCK_RAW, 0)
+def broken_packets():
+    """Packets of TCP and UDP that end amid their heads, most of them with options of IPv4."""
+    for proto in (socket.IPPROTO_TCP, socket.IPPROTO_UDP):
+        for options in range(0, 44, 4):
+            for size in range(21):
+                head = struct.pack(">BBHHHBBH4s4s", 0x45 + options // 4, 0, 20 + options + size, 0, 0, 64, proto, 0,
+                                   socket.inet_aton("10.0.2.15"), socket.inet_aton(PUBLIC))
+                body = struct.pack(">HHIIBBHHH", 1, 25, 0, 0, 0x50, 2, 0, 0, 0)[:size]
+                with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP) as raw:
+                    raw.setsockopt(socket.IPPROTO_IP, socket.IP_HDRINCL, 1)
+                    with contextlib.suppress(OSError):
+                        raw.sendto(head + b"\1" * options + body, (PUBLIC, 0))
+    return web("example.org")
+
+
+row("rights", "broken packets", "reached", broken_packets)
 row("rights", "an allowed name at last", "reached", web, "example.org")
 
 # --- floods --------------------------------------------------------------------------------
@@ -933,6 +949,16 @@ def unread_answers():
         return ask_stream(question("example.org"))
 
 
+def many_refused():
+    """Datagrams and connections to as many ports, which the kernel refuses."""
+    for port in range(20000, 30000):
+        with socket.socket() as sock:
+            sock.connect_ex((PUBLIC, port))
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+            sock.sendto(b"x", (PUBLIC, port))
+    return web("example.org")
+
+
 # The table has to be empty at first.
 row("floods", "a full table", "reset, NOERROR 198.19, reached", full_table)
 row("floods", "1,000 connections to TLS that say nothing", "reached", half_open, 1000, 443, (web, "example.org"))
@@ -941,6 +967,7 @@ row("floods", "5,000 connections that end at once", "reached", short_lived)
 row("floods", "200 connections that the server holds", "reached", half_open, 200, 7000, (web, "example.org"))
 row("floods", "a connection beside a full table", "still here", held_connection)
 row("floods", "10,000 names", "True denied", many_names)
+row("floods", "20,000 packets that are refused", "reached", many_refused)
 row("floods", "answers that nobody reads", "NOERROR 198.18", unread_answers)
 
 def each_port_once():
