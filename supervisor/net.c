@@ -181,16 +181,6 @@ int net_queue(struct supervisor *s, struct net_order *o, struct err *e)
 
 /* --- replies ------------------------------------------------------------------------ */
 
-static uint64_t number(const struct json_at *at, const char *key)
-{
-	struct json_at member;
-	uint64_t value = 0;
-
-	if (json_member(at, key, &member))
-		(void)json_uint(&member, &value, NULL); /* on failure: 0 */
-	return value;
-}
-
 /* Returns what a client gets whose request has changed the rules. */
 static char *result_of(const struct net_order *o, uint64_t cut)
 {
@@ -221,7 +211,7 @@ static void tell_rules(struct supervisor *s, uint64_t cut)
 
 static void on_set(struct supervisor *s, const struct json_at *reply)
 {
-	const uint64_t cut = number(reply, "cut");
+	const uint64_t cut = json_member_uint(reply, "cut", 0);
 	struct net_order *o = take_first(&s->net);
 	AUTO_FREE char *result = result_of(o, cut);
 
@@ -257,12 +247,9 @@ static void on_answered(struct supervisor *s)
 static void on_error(struct supervisor *s, const struct json_at *reply)
 {
 	const struct net_order *o = s->net.first;
-	struct json_at member;
-	const char *text = "";
+	const char *text = json_member_string(reply, "text", "");
 	struct err e;
 
-	if (json_member(reply, "text", &member))
-		(void)json_string(&member, &text, NULL); /* on failure: "" */
 	if (o->kind == NET_ANSWER) {
 		forget_question(&s->net, o->answer.id);
 		(void)err_set(&e, ERR_NOT_FOUND, "no question %u waits for an answer",
@@ -338,16 +325,14 @@ static void add_question(struct net *n, const struct net_question *q)
 
 static void on_ask(struct supervisor *s, const struct json_at *at)
 {
-	struct json_at member;
-	const char *name = "";
+	const struct net_question q = {
+		.id = (uint32_t)json_member_uint(at, "id", 0),
+		.port = (uint16_t)json_member_uint(at, "port", 0),
+		.name = text_copy(json_member_string(at, "name", "")),
+		.asked_ms = s->now_ms,
+	};
 	bool is_asked = false;
 
-	if (json_member(at, "name", &member))
-		(void)json_string(&member, &name, NULL); /* on failure: "" */
-	const struct net_question q = { .id = (uint32_t)number(at, "id"),
-					.port = (uint16_t)number(at, "port"),
-					.name = text_copy(name),
-					.asked_ms = s->now_ms };
 	for (size_t i = 0; i < s->client_count; i++)
 		is_asked |= ask(s->clients[i], &q);
 	add_question(&s->net, &q);

@@ -74,12 +74,9 @@ int egress_order_answer(struct egress *x, const struct egress_answer *answer,
 
 void egress_deny(struct egress *x, const struct egress_news *question)
 {
-	struct json_at at;
-	uint64_t id;
-
-	if (!json_member(&question->value, "id", &at) || json_uint(&at, &id, NULL) < 0)
-		return;
-	const struct egress_answer no = { .id = (uint32_t)id };
+	/* hutch-egress numbers questions from 1: it knows no question 0 */
+	const struct egress_answer no = { .id = (uint32_t)json_member_uint(
+						  &question->value, "id", 0) };
 	(void)egress_order_answer(x, &no, NULL); /* on failure hutch-egress denies it
 						  * when its time is over */
 }

@@ -22,21 +22,7 @@ void refused_hosts_done(struct refused_hosts *r)
 /* Gives a member's text; "" if there is none. */
 static const char *text_of(const struct json_at *net, const char *key)
 {
-	struct json_at at;
-	const char *text;
-	struct err e;
-
-	return json_member(net, key, &at) && json_string(&at, &text, &e) == 0 ? text : "";
-}
-
-static uint64_t number_of(const struct json_at *net, const char *key, uint64_t other)
-{
-	struct json_at at;
-	uint64_t number;
-	struct err e;
-
-	return json_member(net, key, &at) && json_uint(&at, &number, &e) == 0 ? number
-									      : other;
+	return json_member_string(net, key, "");
 }
 
 static enum reason reason_of(const char *word)
@@ -51,7 +37,7 @@ static void read_host(const struct json_at *net, struct refused_host *ret)
 {
 	const char *name = text_of(net, "name");
 
-	*ret = (struct refused_host){ .port = (uint16_t)number_of(net, "port", 0),
+	*ret = (struct refused_host){ .port = (uint16_t)json_member_uint(net, "port", 0),
 				      .reason = reason_of(text_of(net, "reason")) };
 	(void)snprintf(ret->host, sizeof(ret->host), "%s",
 		       *name ? name : text_of(net, "address"));
@@ -89,7 +75,7 @@ const struct refused_host *refused_hosts_add(struct refused_hosts *r,
 		return NULL;
 	read_host(net, &host);
 	struct refused_host *row = row_of(r, &host);
-	row->count += number_of(net, "count", 1);
+	row->count += json_member_uint(net, "count", 1);
 	return row;
 }
 

@@ -313,6 +313,27 @@ int json_uint(const struct json_at *at, uint64_t *ret, struct err *e)
 	return 0;
 }
 
+const char *json_member_string(const struct json_at *at, const char *key,
+			       const char *other)
+{
+	struct json_at member;
+	const char *text;
+
+	return json_member(at, key, &member) && json_string(&member, &text, NULL) == 0
+		       ? text
+		       : other;
+}
+
+uint64_t json_member_uint(const struct json_at *at, const char *key, uint64_t other)
+{
+	struct json_at member;
+	uint64_t number;
+
+	return json_member(at, key, &member) && json_uint(&member, &number, NULL) == 0
+		       ? number
+		       : other;
+}
+
 const char *json_source(const struct json_at *at, size_t *ret_len)
 {
 	*ret_len = at->value->len;

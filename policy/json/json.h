@@ -89,6 +89,12 @@ int json_bool(const struct json_at *at, bool *ret, struct err *e);
 /* Gives a whole number from 0 to 2^53. */
 int json_uint(const struct json_at *at, uint64_t *ret, struct err *e);
 
+/* Give the text of a member, or its whole number; `other` if it is absent or null, or of
+ * another type. */
+const char *json_member_string(const struct json_at *at, const char *key,
+			       const char *other);
+uint64_t json_member_uint(const struct json_at *at, const char *key, uint64_t other);
+
 /* Returns the source text of the value, in the text that was parsed, which must still
  * exist. */
 const char *json_source(const struct json_at *at, size_t *ret_len);

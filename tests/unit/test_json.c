@@ -221,6 +221,29 @@ static void readers_know_where_they_are(void **state)
 	assert_int_equal(number, 1);
 }
 
+static void a_member_that_is_not_as_expected_has_the_other_value(void **state)
+{
+	static const char text[] = "{\"t\":\"a\",\"n\":7,\"part\":1.5,\"null\":null}";
+	static const struct {
+		const char *key, *text;
+		uint64_t number;
+	} rows[] = {
+		{ "t", "a", 9 },	{ "n", "other", 7 },	  { "part", "other", 9 },
+		{ "null", "other", 9 }, { "absent", "other", 9 },
+	};
+	AUTO_JSON struct json *doc = json_parse(text, strlen(text), NULL);
+	struct json_at root, none = { 0 };
+
+	(void)state;
+	json_root(doc, "x", &root);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		assert_string_equal(json_member_string(&root, rows[i].key, "other"),
+				    rows[i].text);
+		assert_int_equal(json_member_uint(&root, rows[i].key, 9), rows[i].number);
+	}
+	assert_null(json_member_string(&none, "t", NULL));
+}
+
 static void members_are_stepped_through_in_order(void **state)
 {
 	static const char text[] = "{\"b\":1,\"a\":[]}";
@@ -270,6 +293,7 @@ int main(void)
 		cmocka_unit_test(depth_is_bounded),
 		cmocka_unit_test(the_number_of_values_is_bounded),
 		cmocka_unit_test(readers_know_where_they_are),
+		cmocka_unit_test(a_member_that_is_not_as_expected_has_the_other_value),
 		cmocka_unit_test(members_are_stepped_through_in_order),
 		cmocka_unit_test(a_long_place_is_cut_not_overrun),
 	};
