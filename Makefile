@@ -133,7 +133,7 @@ FILES_sandbox/kernel := notify_target caps countdown diagnose landlock_root moun
 USES_sandbox/kernel := base policy/seccomp policy
 
 FILES_egress := asks client_hello dialer dns dns_names egress_confine frames http_body http_head gate_link \
-    host_addresses hosts_file known_names lookups name_rate net_line reason resolved resolver \
+    host_addresses hosts_file known_names lookups name_rate net_line resolved resolver \
     supervisor_link upstream upstream_dial upstream_frame upstream_open upstream_order \
     upstream_tell verdict
 USES_egress := base policy/json policy/egress sandbox/kernel

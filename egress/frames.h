@@ -29,7 +29,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "egress/reason.h"
+#include "policy/egress/reason.h"
 
 #define FRAMES_VERSION	  2
 #define FRAMES_MAX	  1024 /* bytes of a frame, with its header */

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "egress/reason.h"
+#include "policy/egress/reason.h"
 
 struct buffer;
 

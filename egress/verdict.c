@@ -1,20 +1,5 @@
 #include "egress/verdict.h"
 
-#include <assert.h>
-
-#include "base/own.h"
-
-static const enum reason reasons[] = {
-	[EGRESS_BY_NO_RULE] = REASON_NO_RULE, [EGRESS_BY_RULE] = REASON_DENIED,
-	[EGRESS_PORT] = REASON_PORT,	      [EGRESS_PRIVATE] = REASON_PRIVATE_ADDRESS,
-	[EGRESS_METADATA] = REASON_METADATA,  [EGRESS_OWN_ADDRESS] = REASON_HOST_ADDRESS,
-	[EGRESS_NO_NAME] = REASON_NO_NAME,    [EGRESS_NAME_INVALID] = REASON_NAME_INVALID,
-	[EGRESS_SNI] = REASON_SNI_MISMATCH,   [EGRESS_HOST] = REASON_HOST_MISMATCH,
-	[EGRESS_LIMIT] = REASON_LIMIT,	      [EGRESS_UPSTREAM] = REASON_UPSTREAM_FAILED,
-	[EGRESS_LOST] = REASON_EGRESS_LOST,
-};
-static_assert(ARRAY_LEN(reasons) == EGRESS_REASONS, "a reason has no counterpart");
-
 const char *goal_print(const struct goal *g, char ret[HOST_NAME_BYTES_MAX + 1])
 {
 	return g->name.len ? g->name.text : address_print(&g->address, ret);
@@ -23,9 +8,9 @@ const char *goal_print(const struct goal *g, char ret[HOST_NAME_BYTES_MAX + 1])
 static enum reason reason_of(const struct goal *g, const struct egress_decision *d)
 {
 	/* A literal address is mostly that of a name that the guest has resolved elsewhere. */
-	if (!g->name.len && d->reason == EGRESS_BY_NO_RULE)
+	if (!g->name.len && d->reason == REASON_NO_RULE)
 		return REASON_NO_NAME;
-	return reasons[d->reason];
+	return d->reason;
 }
 
 void verdict_of(const struct egress_rules *rules, const struct goal *g,

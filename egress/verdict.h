@@ -1,8 +1,7 @@
 /* verdict -- what the rules say of a connection, of a question, and of each address that
- * a name has led to; in the reasons of frames.
+ * a name has led to.
  *
- * This is the one place where the reasons of policy/egress become those of frames.  The
- * gate's opinion counts for nothing here: it reads the guest's bytes and is taken for
+ * The gate's opinion counts for nothing here: it reads the guest's bytes and is taken for
  * hostile. */
 #pragma once
 #include <stdbool.h>
@@ -10,7 +9,6 @@
 #include <stdint.h>
 
 #include "egress/host_addresses.h"
-#include "egress/reason.h"
 #include "egress/resolved.h"
 #include "policy/egress/egress_rules.h"
 

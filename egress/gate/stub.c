@@ -136,8 +136,7 @@ static void answer_refused(struct gate *g, const struct asker *to,
 	const struct reply none = { .rcode = DNS_NXDOMAIN };
 
 	if (q->type != DNS_AAAA)
-		tell_refused(g,
-			     d->rule == EGRESS_NO_RULE ? REASON_NO_RULE : REASON_DENIED,
+		tell_refused(g, d->rule == EGRESS_NO_RULE ? REASON_NO_RULE : REASON_RULE,
 			     d->rule, name->text);
 	if (host_name_is_special(name))
 		answer(g, to, q, &none);

@@ -140,7 +140,7 @@ char *refused_host_remedy(const struct refused_host *h)
 
 static char *cause_of(const struct refused_host *h)
 {
-	if (!*h->rule || h->reason != REASON_DENIED)
+	if (!*h->rule || h->reason != REASON_RULE)
 		return text_copy(reason_text(h->reason));
 	return text_format("the rule deny %s%s%s", h->rule, *h->why ? ": " : "", h->why);
 }

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "egress/reason.h"
+#include "policy/egress/reason.h"
 
 struct json_at;
 struct list;

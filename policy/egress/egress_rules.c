@@ -242,18 +242,17 @@ static bool is_about(const struct egress_rule *r, const struct destination *d)
 static void judge(const struct egress_rules *r, const struct destination *d,
 		  uint16_t port, struct egress_decision *ret)
 {
-	*ret = (struct egress_decision){ EGRESS_DENY, EGRESS_BY_NO_RULE, EGRESS_NO_RULE };
+	*ret = (struct egress_decision){ EGRESS_DENY, REASON_NO_RULE, EGRESS_NO_RULE };
 	for (size_t i = 0; i < r->count; i++) {
 		const struct egress_rule *rule = &r->items[i];
 		if (!is_about(rule, d))
 			continue;
 		if (egress_ports_have(&rule->ports, port)) {
-			*ret = (struct egress_decision){ rule->verdict, EGRESS_BY_RULE,
-							 i };
+			*ret = (struct egress_decision){ rule->verdict, REASON_RULE, i };
 			return;
 		}
 		if (ret->rule == EGRESS_NO_RULE && rule->verdict != EGRESS_DENY) {
-			ret->reason = EGRESS_PORT;
+			ret->reason = REASON_PORT;
 			ret->rule = i;
 		}
 	}
@@ -273,14 +272,12 @@ static void judge_resolved(const struct egress_rules *r, const struct address *a
 	const bool is_metadata = range && range->kind == ADDRESS_METADATA;
 
 	judge(r, &(struct destination){ .address = a }, port, ret);
-	if (ret->reason == EGRESS_BY_RULE &&
-	    !(is_metadata && ret->verdict != EGRESS_DENY))
+	if (ret->reason == REASON_RULE && !(is_metadata && ret->verdict != EGRESS_DENY))
 		return;
-	*ret = (struct egress_decision){ EGRESS_ALLOW, EGRESS_BY_NO_RULE,
-					 EGRESS_NO_RULE };
+	*ret = (struct egress_decision){ EGRESS_ALLOW, REASON_NO_RULE, EGRESS_NO_RULE };
 	if (range) {
 		ret->verdict = EGRESS_DENY;
-		ret->reason = is_metadata ? EGRESS_METADATA : EGRESS_PRIVATE;
+		ret->reason = is_metadata ? REASON_METADATA : REASON_PRIVATE_ADDRESS;
 	}
 }
 
@@ -317,8 +314,8 @@ void egress_rules_address(const struct egress_rules *r, const struct address *a,
 	const struct address_range *range = address_range_of(a);
 
 	judge(r, &(struct destination){ .address = a }, port, ret);
-	if (ret->reason == EGRESS_BY_NO_RULE && range && range->kind == ADDRESS_METADATA)
-		ret->reason = EGRESS_METADATA;
+	if (ret->reason == REASON_NO_RULE && range && range->kind == ADDRESS_METADATA)
+		ret->reason = REASON_METADATA;
 	judge_inner(r, a, port, ret);
 }
 
@@ -370,7 +367,7 @@ enum egress_lookup egress_rules_lookup(const struct egress_rules *r,
 				       const struct host_name *name,
 				       struct egress_decision *ret)
 {
-	struct egress_decision d = { EGRESS_DENY, EGRESS_BY_NO_RULE, EGRESS_NO_RULE };
+	struct egress_decision d = { EGRESS_DENY, REASON_NO_RULE, EGRESS_NO_RULE };
 	enum egress_lookup best = EGRESS_LOOKUP_REFUSED;
 	struct port_set taken = { .words[0] = 1 }; /* no connection has port 0 */
 
@@ -381,7 +378,7 @@ enum egress_lookup egress_rules_lookup(const struct egress_rules *r,
 			continue;
 		enum egress_lookup found = lookup_by(rule);
 		if (d.rule == EGRESS_NO_RULE || found > best)
-			d = (struct egress_decision){ rule->verdict, EGRESS_BY_RULE, i };
+			d = (struct egress_decision){ rule->verdict, REASON_RULE, i };
 		if (found > best)
 			best = found;
 		if (egress_ports_are_all(&rule->ports) || best == EGRESS_LOOKUP_ALLOWED)

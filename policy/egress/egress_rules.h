@@ -78,8 +78,8 @@ void egress_rules_remove(struct egress_rules *r, size_t at);
 
 struct egress_decision {
 	enum egress_verdict verdict;
-	enum egress_reason reason;
-	size_t rule; /* the index of the rule that decides; with EGRESS_PORT that of the
+	enum reason reason;
+	size_t rule; /* the index of the rule that decides; with REASON_PORT that of the
 		      * first one which is about the destination; EGRESS_NO_RULE: none */
 };
 
@@ -107,7 +107,7 @@ void egress_rules_name(const struct egress_rules *r, const struct host_name *nam
 
 /* Judges an address that an allowed name has led to: rules for networks alone are asked,
  * wherever they stand among the others.  Without one a public address is allowed, with
- * EGRESS_BY_NO_RULE, and any other refused.  Not for a connection that a rule of kind
+ * REASON_NO_RULE, and any other refused.  Not for a connection that a rule of kind
  * EGRESS_LOOPBACK allows: its address is 127.0.0.1 or ::1, and no name is resolved. */
 void egress_rules_resolved(const struct egress_rules *r, const struct address *a,
 			   uint16_t port, struct egress_decision *ret);

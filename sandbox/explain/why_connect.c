@@ -193,7 +193,7 @@ static void judge_by_rules(const struct why *w, const struct destination *d,
 			   struct answer *ret)
 {
 	struct egress_rules rules = { 0 };
-	struct egress_decision by = { EGRESS_DENY, EGRESS_BY_NO_RULE, EGRESS_NO_RULE };
+	struct egress_decision by = { EGRESS_DENY, REASON_NO_RULE, EGRESS_NO_RULE };
 
 	read_rules(w->policy, &rules);
 	if (d->is_address)
@@ -202,7 +202,7 @@ static void judge_by_rules(const struct why *w, const struct destination *d,
 		egress_rules_name(&rules, &d->name, d->port, &by);
 	const struct egress_rule *rule =
 		by.rule == EGRESS_NO_RULE ? NULL : &rules.items[by.rule];
-	if (rule && by.reason == EGRESS_BY_RULE)
+	if (rule && by.reason == REASON_RULE)
 		say_rule(d, rule, ret);
 	else
 		say_no_rule(w, d, rule, ret);

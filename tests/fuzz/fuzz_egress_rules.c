@@ -31,7 +31,7 @@ static void check_name(const struct egress_rules *r, const struct host_name *n)
 		egress_rules_name(r, n, ports[i], &d);
 		if (d.verdict != EGRESS_DENY && l == EGRESS_LOOKUP_REFUSED)
 			abort();
-		if ((d.reason == EGRESS_BY_NO_RULE) != (d.rule == EGRESS_NO_RULE))
+		if ((d.reason == REASON_NO_RULE) != (d.rule == EGRESS_NO_RULE))
 			abort();
 		free(egress_rule_propose_name(n, ports[i]));
 	}
@@ -49,7 +49,7 @@ static void check_address(const struct egress_rules *r, const struct address *a)
 		abort();
 	if (range && range->kind == ADDRESS_METADATA && resolved.verdict != EGRESS_DENY)
 		abort();
-	if (literal.verdict != EGRESS_DENY && literal.reason != EGRESS_BY_RULE)
+	if (literal.verdict != EGRESS_DENY && literal.reason != REASON_RULE)
 		abort();
 }
 

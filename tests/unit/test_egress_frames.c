@@ -99,14 +99,14 @@ static const struct row rows[] = {
 
 #define NO(about, is_valid, id, reason, rule) \
 	{ about, is_valid, { FRAMES_NO, id, .no = { reason, rule } } }
-	NO("by a rule", true, 1, REASON_DENIED, 4095),
+	NO("by a rule", true, 1, REASON_RULE, 4095),
 	NO("by default", true, 1, REASON_NO_RULE, FRAMES_NO_RULE),
 	NO("the last reason", true, 1, REASON_COUNT - 1, 0),
-	NO("id 0", false, 0, REASON_DENIED, 1),
+	NO("id 0", false, 0, REASON_RULE, 1),
 	NO("no reason", false, 1, REASON_NONE, 1),
 	NO("too great a reason", false, 1, REASON_COUNT, 1),
 	NO("reason -1", false, 1, UINT32_MAX, 1),
-	NO("rule 4096", false, 1, REASON_DENIED, 4096),
+	NO("rule 4096", false, 1, REASON_RULE, 4096),
 
 #define CLOSE(about, is_valid, id, reason, up, down) \
 	{ about, is_valid, { FRAMES_CLOSE, id, .close = { reason, up, down } } }
@@ -176,16 +176,16 @@ static const struct row rows[] = {
 	      5),
 	EVENT("too great a reason", false, REASON_COUNT, 0, "a", NONE, 443, "", 1),
 	EVENT("reason -1", false, UINT32_MAX, 0, "a", NONE, 443, "", 1),
-	EVENT("rule 4096", false, REASON_DENIED, 4096, "a", NONE, 443, "", 1),
-	EVENT("8 bytes", false, REASON_DENIED, 0, "", { { 1 }, 8 }, 443, "", 1),
-	EVENT("17 bytes", false, REASON_DENIED, 0, "", { { 1 }, 17 }, 443, "", 1),
-	EVENT("port 65536", false, REASON_DENIED, 0, "a", NONE, 65536, "", 1),
-	EVENT("count 0", false, REASON_DENIED, 0, "a", NONE, 443, "", 0),
-	EVENT("253 bytes", true, REASON_DENIED, 0, X253, NONE, 443, X253, 1),
-	EVENT("254 bytes of name", false, REASON_DENIED, 0, X253 "x", NONE, 443, "", 1),
-	EVENT("254 bytes of sni", false, REASON_DENIED, 0, "a", NONE, 443, X253 "x", 1),
-	EVENT("a blank in a name", false, REASON_DENIED, 0, "a b", NONE, 443, "", 1),
-	EVENT("a line end in an sni", false, REASON_DENIED, 0, "a", NONE, 443, "\n", 1),
+	EVENT("rule 4096", false, REASON_RULE, 4096, "a", NONE, 443, "", 1),
+	EVENT("8 bytes", false, REASON_RULE, 0, "", { { 1 }, 8 }, 443, "", 1),
+	EVENT("17 bytes", false, REASON_RULE, 0, "", { { 1 }, 17 }, 443, "", 1),
+	EVENT("port 65536", false, REASON_RULE, 0, "a", NONE, 65536, "", 1),
+	EVENT("count 0", false, REASON_RULE, 0, "a", NONE, 443, "", 0),
+	EVENT("253 bytes", true, REASON_RULE, 0, X253, NONE, 443, X253, 1),
+	EVENT("254 bytes of name", false, REASON_RULE, 0, X253 "x", NONE, 443, "", 1),
+	EVENT("254 bytes of sni", false, REASON_RULE, 0, "a", NONE, 443, X253 "x", 1),
+	EVENT("a blank in a name", false, REASON_RULE, 0, "a b", NONE, 443, "", 1),
+	EVENT("a line end in an sni", false, REASON_RULE, 0, "a", NONE, 443, "\n", 1),
 
 	{ "hello", true, { .type = FRAMES_HELLO } },
 };

@@ -1,5 +1,5 @@
 /* reason: each reason has a word of its own, which JSON and audit lines carry. */
-#include "egress/reason.h"
+#include "policy/egress/reason.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -76,7 +76,7 @@ static const struct {
 	{ "+a.org", "a.org", 443, EGRESS_ALLOW, REASON_NONE },
 	{ "+a.org", "a.org", 22, EGRESS_DENY, REASON_PORT },
 	{ "+a.org", "b.org", 443, EGRESS_DENY, REASON_NO_RULE },
-	{ "-a.org +*", "a.org", 443, EGRESS_DENY, REASON_DENIED },
+	{ "-a.org +*", "a.org", 443, EGRESS_DENY, REASON_RULE },
 	{ "?*.org", "a.org", 443, EGRESS_ASK, REASON_NONE },
 	{ "+a.org", "1.1.1.1", 443, EGRESS_DENY, REASON_NO_NAME },
 	{ "+1.1.1.1", "1.1.1.1", 443, EGRESS_ALLOW, REASON_NONE },
