@@ -132,10 +132,10 @@ static void on_refused(void *context, const struct refused_call *c, pid_t sessio
 		audit_refused_call(&s->stream->launch->audit, c);
 }
 
-static void on_egress_news(void *context, const struct egress_news *n)
+static void on_egress_news(void *context, const struct egress_news *n, int64_t now)
 {
 	struct server *s = context;
-	const struct refused_host *host = launch_hear(s->stream->launch, n);
+	const struct refused_host *host = launch_hear(s->stream->launch, n, now);
 
 	if (n->kind == EGRESS_NEWS_ASK)
 		egress_deny(launch_egress(s->stream->launch), n);

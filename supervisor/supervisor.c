@@ -220,10 +220,10 @@ static void on_refused(void *context, const struct refused_call *c, pid_t sessio
 }
 
 /* Reports a refused host as an event, as often as a refused call. */
-static void on_egress_news(void *context, const struct egress_news *n)
+static void on_egress_news(void *context, const struct egress_news *n, int64_t now)
 {
 	struct supervisor *s = context;
-	const struct refused_host *host = launch_hear(s->launch, n);
+	const struct refused_host *host = launch_hear(s->launch, n, now);
 
 	if (n->kind == EGRESS_NEWS_LOST)
 		supervisor_event(s, "egress-lost", "");

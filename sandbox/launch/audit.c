@@ -10,9 +10,9 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "policy/environment.h"
-#include "policy/json/json.h"
 #include "policy/policy.h"
 #include "sandbox/cgroup/watchdog.h"
+#include "sandbox/launch/audit_net.h"
 #include "sandbox/launch/launch.h"
 #include "sandbox/launch/result.h"
 #include "sandbox/monitor/denials.h"
@@ -202,40 +202,6 @@ void audit_refused_call(struct audit *a, const struct refused_call *c)
 								 * as a lost entry */
 }
 
-/* Writes one member of the line, which holds texts, numbers, true, and an object of
- * texts. */
-static void note_member(struct audit_json *n, const char *key, const struct json_at *at)
-{
-	AUTO_FREE char *source = NULL;
-	const char *text;
-	struct err e;
-	size_t len;
-
-	if (json_type(at) == JSON_STRING && json_string(at, &text, &e) == 0) {
-		audit_json_text(n, key, text);
-		return;
-	}
-	const char *from = json_source(at, &len);
-	source = text_format("%.*s", (int)len, from);
-	audit_json_json(n, key, source);
-}
-
-void audit_net(struct audit *a, const struct json_at *net)
-{
-	struct json_at member = { 0 };
-	struct audit_json n;
-	const char *key;
-
-	if (!a->is_on)
-		return;
-	audit_note(a, &n);
-	while (json_step_key(net, &member, &key))
-		if (strcmp(key, "time") != 0) /* each entry has its own */
-			note_member(&n, key, &member);
-	(void)audit_add(a, "net", &n, AUDIT_PASSING, NULL); /* a failure is counted as a
-							     * lost entry */
-}
-
 /* --- ends ------------------------------------------------------------------------- */
 
 static void note_count(struct audit_json *n, const char *key, uint64_t value)
@@ -269,6 +235,7 @@ int audit_end(struct audit *a, const struct audit_end *x, struct err *e)
 
 	if (!a->is_on)
 		return 0;
+	audit_net_tell_lost(a);
 	bool has_cgroup = x->cgroup->procs >= 0;
 	if (has_cgroup) {
 		cgroup_usage(x->cgroup, &used);
@@ -293,6 +260,7 @@ int audit_result(struct audit *a, const struct result *r, struct err *e)
 
 	if (!a->is_on)
 		return 0;
+	audit_net_tell_lost(a);
 	audit_note(a, &n);
 	audit_json_text(&n, "reason", result_status_name(r->status));
 	audit_json_number(&n, "exit_code", (uint64_t)r->exit_code);

@@ -15,11 +15,11 @@
 
 #include "base/redact.h"
 #include "sandbox/launch/audit_json.h"
+#include "sandbox/launch/audit_net.h"
 #include "store/ledger.h"
 
 struct cgroup;
 struct err;
-struct json_at;
 struct launch;
 struct policy;
 struct refused_call;
@@ -43,6 +43,7 @@ struct audit {
 	struct redact own;
 	uint64_t lost;	 /* how many entries could not be written since the last
 			  * successful write */
+	struct audit_net net;
 };
 
 enum audit_kind {
@@ -74,8 +75,6 @@ void audit_refused(struct audit *a, const char *what, const struct err *why);
 /* Records a refused system call, and how often the filter has refused such a call so far
  * (denials.h). */
 void audit_refused_call(struct audit *a, const struct refused_call *c);
-/* Records a decision about a connection (egress/net_line.h). */
-void audit_net(struct audit *a, const struct json_at *net);
 /* Records the end of a sandbox that ran a single command. */
 int audit_result(struct audit *a, const struct result *r, struct err *e);
 /* How a sandbox ended that was not made for a single command, for audit_end().  The

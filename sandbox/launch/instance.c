@@ -149,13 +149,13 @@ static void on_denials(struct instance *g, int64_t now)
 }
 
 /* Passes on what hutch-egress has said. */
-static void take_egress_news(struct instance *g)
+static void take_egress_news(struct instance *g, int64_t now)
 {
 	struct egress_news n;
 
 	while (egress_next(g->egress, &n)) {
 		if (g->egress_news)
-			g->egress_news(g->context, &n);
+			g->egress_news(g->context, &n, now);
 		egress_news_done(&n);
 	}
 }
@@ -169,11 +169,11 @@ static struct pollfd watch_egress(const struct instance *g)
 				.events = (short)(POLLIN | (writes ? POLLOUT : 0)) };
 }
 
-static void on_egress(struct instance *g)
+static void on_egress(struct instance *g, int64_t now)
 {
 	egress_flush(g->egress);
 	egress_fill(g->egress);
-	take_egress_news(g);
+	take_egress_news(g, now);
 }
 
 /* Handles the report of hutch-gate about the network. */
@@ -314,7 +314,7 @@ static void on_end(struct instance *g, int64_t now)
 		ports_end(g->ports);
 	if (g->egress) {
 		egress_finish(g->egress);
-		take_egress_news(g);
+		take_egress_news(g, now);
 	}
 	g->state = INSTANCE_GONE;
 }
@@ -403,7 +403,7 @@ void instance_serve(struct instance *g, const struct pollfd *w, int64_t now)
 	if (w[INSTANCE_NETWORK].revents)
 		on_network(g);
 	if (w[INSTANCE_EGRESS].revents)
-		on_egress(g);
+		on_egress(g, now);
 	if (w[INSTANCE_CHANNEL].revents && !instance_is_over(g))
 		on_channel(g, w[INSTANCE_CHANNEL].revents, now);
 	carry(g, w[INSTANCE_PORTS].revents, now);

@@ -99,7 +99,7 @@ struct instance {
 	void (*refused)(void *context, const struct refused_call *c, pid_t session);
 	struct egress *egress; /* borrowed; NULL: the sandbox has no network of rules */
 	/* Takes what hutch-egress says.  May be NULL. */
-	void (*egress_news)(void *context, const struct egress_news *n);
+	void (*egress_news)(void *context, const struct egress_news *n, int64_t now);
 
 	struct channel channel;
 	enum instance_state state;

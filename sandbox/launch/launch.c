@@ -633,13 +633,16 @@ struct egress *launch_egress(struct launch *l)
 	return l->policy->network == NETWORK_ALLOW ? &l->egress : NULL;
 }
 
-const struct refused_host *launch_hear(struct launch *l, const struct egress_news *n)
+const struct refused_host *launch_hear(struct launch *l, const struct egress_news *n,
+				       int64_t now)
 {
+	if (n->kind == EGRESS_NEWS_SAID)
+		audit_net_lost(&l->audit, json_member_uint(&n->value, "dropped", 0));
 	if (n->kind != EGRESS_NEWS_NET)
 		return NULL;
 	const struct refused_host *host = refused_hosts_add(&l->refused_hosts, &n->value);
 	if (!host || refused_host_is_news(host))
-		audit_net(&l->audit, &n->value);
+		audit_net(&l->audit, &n->value, now);
 	return host;
 }
 

@@ -124,9 +124,10 @@ int launch_start(struct launch *l, struct err *e);
 /* Returns the processes that are the way to the network; NULL: the policy has no rules
  * about connections. */
 struct egress *launch_egress(struct launch *l);
-/* Counts and records a decision of hutch-egress.  Returns the host that was refused, with
- * its count so far; NULL: none was. */
-const struct refused_host *launch_hear(struct launch *l, const struct egress_news *n);
+/* Counts and records a decision of hutch-egress; `now` is in ms of base/clock.h.  Returns
+ * the host that was refused, with its count so far; NULL: none was. */
+const struct refused_host *launch_hear(struct launch *l, const struct egress_news *n,
+				       int64_t now);
 
 /* Loads the sandbox's seccomp filters: the built-in filter or, with --seccomp, the floor
  * and the filter of the given profile (seccomp.h).  To be called before root is dropped,

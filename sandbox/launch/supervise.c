@@ -325,11 +325,12 @@ static void turn(struct supervisor *s)
 		serve(s, w, clock_ms());
 }
 
-static void on_egress_news(void *context, const struct egress_news *n)
+static void on_egress_news(void *context, const struct egress_news *n, int64_t now)
 {
 	struct supervisor *s = context;
 
-	(void)launch_hear(s->run->launch, n); /* the result has all hosts in the end */
+	(void)launch_hear(s->run->launch, n,
+			  now); /* the result has all hosts in the end */
 	if (n->kind == EGRESS_NEWS_ASK)
 		egress_deny(launch_egress(s->run->launch), n);
 	if (n->kind == EGRESS_NEWS_LOST)

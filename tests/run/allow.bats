@@ -130,6 +130,16 @@ net() {
 	[[ $output == $'CapPrm:\t0000000000000000\nCapEff:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2' ]]
 }
 
+@test "each connection of a crowd is in the audit log, as a line or counted, with its bytes" {
+	world sh -ec '"$HUTCH" run --audit "$W/audit" -v "$1:/net.py:ro" -e PATIENCE="$2" --allow example.org \
+			python3 -SE /net.py crowd
+		"$HUTCH" audit verify "$W/audit" >&2
+		"$HUTCH" audit show --json "$W/audit" | jq -sc "[.[] | select(.event | startswith(\"net\"))] |
+			[(map(.count // 1) | add), (map(.up // 0) | add), (map(.down // 0) | add)]"' - \
+		"$here/net.py" "$PATIENCE"
+	[[ $status == 0 && $output == "[300,8400,18900]" ]]
+}
+
 # kills PROGRAM: kills it by SIGKILL while a sandbox has a connection, which then makes another.
 kills() {
 	world setsid -w sh -c 'mkfifo "$HOME/in" "$HOME/out"

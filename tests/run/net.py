@@ -84,6 +84,15 @@ def speaks_first():
         print(file.read())
 
 
+def crowd():
+    """Makes 150 connections, one after another."""
+    for _ in range(150):
+        with socket.create_connection(("example.org", 80)) as sock:
+            sock.sendall(b"GET / HTTP/1.1\r\nConnection: close\r\nHost: example.org\r\n\r\n")
+            while sock.recv(4096):
+                pass
+
+
 def smuggles():
     """Sends a second request, for another host, on a connection that is kept."""
     with socket.create_connection(("example.org", 80)) as sock, sock.makefile("rb") as file:
