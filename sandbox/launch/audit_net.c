@@ -10,9 +10,11 @@
 #include "sandbox/launch/audit.h"
 
 /* Writes one member of the line, which holds texts, numbers, true, and an object of
- * texts. */
-static void note_member(struct audit_json *n, const char *key, const struct json_at *at)
+ * texts.  The line's `name` is a host's, and an entry's is the sandbox's. */
+static void note_member(struct audit_json *n, const char *line_key,
+			const struct json_at *at)
 {
+	const char *key = strcmp(line_key, "name") ? line_key : "host";
 	AUTO_FREE char *source = NULL;
 	const char *text;
 	struct err e;

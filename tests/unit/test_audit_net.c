@@ -163,6 +163,26 @@ static void test_what_was_lost_on_the_way_is_counted_too(void **state)
 	claim(a, "net-lost 7 0 0, allow");
 }
 
+static void test_an_entry_names_the_host_beside_the_sandbox(void **state)
+{
+	struct audit *a = *state;
+	struct ledger_line line;
+	struct ledger_walk w;
+	struct json_at root;
+	struct err e;
+
+	a->name = "box";
+	decide(a, "{\"verdict\":\"allow\",\"name\":\"a.org\"}", 1, 5000);
+	assert_int_equal(ledger_walk_open(&w, a->path, &e), 0);
+	assert_int_equal(ledger_walk_next(&w, &line, &e), 1);
+	/* it would be refused if it had two members of one name */
+	AUTO_JSON struct json *doc = json_parse(line.text, line.len - 1, NULL);
+	json_root(doc, "log", &root);
+	assert_string_equal(json_member_string(&root, "name", ""), "box");
+	assert_string_equal(json_member_string(&root, "host", ""), "a.org");
+	ledger_walk_done(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -176,6 +196,8 @@ int main(void)
 			test_a_log_without_losses_says_nothing_of_them, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			test_what_was_lost_on_the_way_is_counted_too, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_an_entry_names_the_host_beside_the_sandbox, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
