@@ -134,7 +134,7 @@ USES_sandbox/kernel := base policy/seccomp policy
 
 FILES_egress := asks client_hello dialer dns dns_names egress_confine frames http_body http_head gate_link \
     host_addresses hosts_file known_names lookups name_rate net_line resolved resolver \
-    supervisor_link upstream upstream_dial upstream_frame upstream_open upstream_order \
+    supervisor_link tcp_bytes upstream upstream_dial upstream_frame upstream_list upstream_open upstream_order \
     upstream_tell verdict
 USES_egress := base policy/json policy/egress sandbox/kernel
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/err.h"
 #include "base/json_write.h"
@@ -22,6 +23,15 @@
 #include "sandbox/launch/result.h"
 
 static const char *const verdicts[] = { "allow", "deny", "ask" };
+
+/* Returns a member that is a number; 0 if there is none. */
+static int64_t integer_of(struct json_view object, const char *key)
+{
+	int64_t number = 0;
+
+	(void)json_view_integer(json_view_get(object, key), &number);
+	return number;
+}
 
 /* Returns the verdict of a rule, and its target, allocated, with the name that "as" gives
  * to it; NULL: it is no rule. */
@@ -47,13 +57,12 @@ static void print_change(struct json_view answer)
 {
 	AUTO_FREE char *target = NULL;
 	const char *verdict = read_rule(json_view_get(answer, "rule"), &target);
-	int64_t cut = 0;
+	const int64_t cut = integer_of(answer, "cut");
 
 	AUTO_FREE char *line =
 		text_format("%s %s", verdict ? verdict : "-", target ? target : "-");
 	AUTO_FREE char *safe = term_escape_line(line);
 	(void)puts(safe);
-	(void)json_view_integer(json_view_get(answer, "cut"), &cut);
 	if (cut)
 		note_print("note: %lld connection%s cut", (long long)cut,
 			   cut == 1 ? " was" : "s were");
@@ -171,13 +180,11 @@ static int remove_one(struct client *c, const char *word, struct removed *r,
 			: json_write_quoted(word);
 	AUTO_FREE char *params = text_format("{\"rule\":%s}", rule);
 	struct json_view answer;
-	int64_t index = 0;
 
 	if (client_call(c, "net.remove", params, &answer, e) < 0)
 		return -1;
-	(void)json_view_integer(json_view_get(answer, "index"), &index);
 	r->numbers = mem_resize(r->numbers, r->count + 1, sizeof(*r->numbers));
-	r->numbers[r->count++] = (size_t)index;
+	r->numbers[r->count++] = (size_t)integer_of(answer, "index");
 	print_change(answer);
 	return 0;
 }
@@ -247,18 +254,54 @@ static void print_questions(struct json_view questions)
 	for (size_t i = 0; i < ARRAY_LEN(heads); i++)
 		table_add(&t, text_copy(heads[i]));
 	while (json_view_step(questions, &at)) {
-		int64_t id = 0, port = 0;
-		(void)json_view_integer(json_view_get(at.value, "id"), &id);
-		(void)json_view_integer(json_view_get(at.value, "port"), &port);
-		table_add(&t, text_format("%lld", (long long)id));
+		table_add(&t, text_format("%lld", (long long)integer_of(at.value, "id")));
 		table_add(&t, json_view_string(json_view_get(at.value, "name")));
-		table_add(&t, text_format("%lld", (long long)port));
+		table_add(&t,
+			  text_format("%lld", (long long)integer_of(at.value, "port")));
 	}
 	if (t.cells.count > ARRAY_LEN(heads)) {
 		(void)puts("");
 		table_print(&t, stdout);
 	}
 	table_done(&t);
+}
+
+static void add_connection(struct table *t, struct json_view c, int64_t now)
+{
+	AUTO_FREE char *since = json_view_string(json_view_get(c, "since"));
+
+	table_add(t, text_format("%lld", (long long)integer_of(c, "id")));
+	table_add(t, json_view_string(json_view_get(c, "name")));
+	table_add(t, text_format("%lld", (long long)integer_of(c, "port")));
+	table_add(t, json_view_string(json_view_get(c, "address")));
+	table_add(t, table_bytes((uint64_t)integer_of(c, "up")));
+	table_add(t, table_bytes((uint64_t)integer_of(c, "down")));
+	table_add(t, table_age(since, now));
+}
+
+/* `now`: in seconds since 1970. */
+static void print_connections(struct json_view answer, int64_t now)
+{
+	static const char *const heads[] = { "CONNECTION", "NAME",     "PORT",	"ADDRESS",
+					     "SENT",	   "RECEIVED", "OPENED" };
+	const struct json_view newest = json_view_get(answer, "connections");
+	struct table t = { .columns = ARRAY_LEN(heads) };
+	const int64_t open = integer_of(answer, "open");
+	struct json_view_place at = { 0 };
+	int64_t listed = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(heads); i++)
+		table_add(&t, text_copy(heads[i]));
+	for (; json_view_step(newest, &at); listed++)
+		add_connection(&t, at.value, now);
+	if (listed) {
+		(void)puts("");
+		table_print(&t, stdout);
+	}
+	table_done(&t);
+	if (open > listed)
+		note_print("note: %lld connections are open; the newest %lld are listed",
+			   (long long)open, (long long)listed);
 }
 
 static int list_rules(const char *name, bool is_json, struct err *e)
@@ -274,6 +317,7 @@ static int list_rules(const char *name, bool is_json, struct err *e)
 	} else if (result == 0) {
 		print_rules(json_view_get(answer, "rules"));
 		print_questions(json_view_get(answer, "questions"));
+		print_connections(answer, (int64_t)time(NULL));
 	}
 	client_done(&c);
 	return result;
@@ -288,7 +332,8 @@ static int ls_net_main(char **argv)
 	const struct usage usage = {
 		.synopsis = "hutch net NAME ls [--json]",
 		.about =
-			"Lists the rules about connections in their order, and questions that wait.",
+			"Lists the rules about connections in their order, questions that wait, and\n"
+			"open connections.",
 		.flags = flags,
 		.count = ARRAY_LEN(flags),
 		.operands_min = 1,
@@ -394,7 +439,8 @@ static int answer_main(char **argv)
 /* --- hutch net ---------------------------------------------------------------------- */
 
 static const struct part list_of[] = {
-	{ "ls", "list the rules, and questions that wait", ls_net_main },
+	{ "ls", "list the rules, questions that wait, and open connections",
+	  ls_net_main },
 	{ "allow", "allow connections", allow_main },
 	{ "deny", "refuse connections, and cut those that are open", deny_main },
 	{ "ask", "have a client asked", ask_main },

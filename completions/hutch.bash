@@ -398,7 +398,7 @@ _hutch_net()
 			;;
 		rm\ *)
 			_hutch_words "$("${COMP_WORDS[0]}" net "${COMP_WORDS[2]}" ls 2>/dev/null |
-				awk 'NR > 1 && NF { print $3 }')"
+				awk '!NF { exit } NR > 1 { print $3 }')"
 			;;
 		esac
 	fi

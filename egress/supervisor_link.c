@@ -40,12 +40,17 @@ static bool say_dropped(struct supervisor_link *s)
 	return true;
 }
 
+size_t supervisor_link_room(const struct supervisor_link *s)
+{
+	const size_t taken = buffer_len(&s->out) + ROOM_FOR_DROPPED;
+
+	return taken < SUPERVISOR_LINK_SEND_MAX ? SUPERVISOR_LINK_SEND_MAX - taken : 0;
+}
+
 /* Queues a line, unless less than `left` bytes would be free behind it. */
 static bool queue(struct supervisor_link *s, const char *line, size_t len, size_t left)
 {
-	size_t room = SUPERVISOR_LINK_SEND_MAX - buffer_len(&s->out);
-
-	if (len + ROOM_FOR_DROPPED + left > room || (s->dropped && !say_dropped(s)) ||
+	if (len + left > supervisor_link_room(s) || (s->dropped && !say_dropped(s)) ||
 	    !buffer_append(&s->out, line, len)) {
 		s->dropped++;
 		return false;
@@ -187,6 +192,18 @@ static int read_answer(const struct json_at *root, struct order *o, struct err *
 	return 0;
 }
 
+static int read_list(const struct json_at *at, struct order *o, struct err *e)
+{
+	const char *word;
+
+	o->kind = ORDER_LIST;
+	if (json_string(at, &word, e) < 0)
+		return -1;
+	return strcmp(word, "connections")
+		       ? err_set(e, ERR_USAGE, "list: not of this protocol")
+		       : 0;
+}
+
 int order_read(const char *line, size_t len, struct order *ret, struct err *e)
 {
 	AUTO_JSON struct json *doc = json_parse(line, len, e);
@@ -201,6 +218,8 @@ int order_read(const char *line, size_t len, struct order *ret, struct err *e)
 		result = read_set(&at, &o, e);
 	else if (json_member(&root, "answer", &at))
 		result = read_answer(&at, &o, e);
+	else if (json_member(&root, "list", &at))
+		result = read_list(&at, &o, e);
 	else
 		result = read_settings(&root, &o, e);
 	if (result < 0)

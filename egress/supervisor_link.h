@@ -6,6 +6,7 @@
  *	{"rules":[{"allow":"pypi.org"},...],"ask_ms":30000,"upstream":null}	first, once
  *	{"set":{"rules":[...]}}			later: these rules instead
  *	{"answer":{"id":1,"allow":true,"for":"once"}}	or "sandbox"
+ *	{"list":"connections"}
  *
  * "default":"deny" may stand beside rules, and "ask_ms" and "upstream" may be left out.
  * hutch-egress sends:
@@ -13,12 +14,14 @@
  *	{"ready":{"rules":2}}			the settings are in force
  *	{"set":{"rules":1,"cut":3}}		so are new rules, which cut 3 connections
  *	{"answered":{"id":1}}			an answer was taken
+ *	{"connections":{"open":300,"newest":[{"id","name","address","port","since","up",
+ *	 "down"},...]}}				the newest first; `since` is in ms since 1970
  *	{"error":{"text":"..."}}		a line was refused; nothing has changed
  *	{"ask":{"id":1,"name":"a.org","port":443}}
  *	{"net":{...}}				a decision (net_line.h)
  *	{"dropped":5}				so many lines were lost before this one
  *
- * Each line of the supervisor gets one of the first four, in order.
+ * Each line of the supervisor gets one of the first five, in order.
  *
  * A supervisor that does not read loses lines and nothing else: SUPERVISOR_LINK_SEND_MAX
  * bytes wait, and lines beyond them are dropped and counted.  The last
@@ -53,6 +56,10 @@ bool supervisor_link_say(struct supervisor_link *s, const char *line, size_t len
 /* The same for the reply to a line of the supervisor. */
 bool supervisor_link_reply(struct supervisor_link *s, const char *line, size_t len);
 
+/* Returns how many bytes a reply may have now; SUPERVISOR_LINK_REPLY_MAX at least, if the
+ * reply before it was read. */
+size_t supervisor_link_room(const struct supervisor_link *s);
+
 /* Sends what the socket takes.  -1: the supervisor has gone. */
 int supervisor_link_send(struct supervisor_link *s);
 bool supervisor_link_is_full(const struct supervisor_link *s);
@@ -61,7 +68,7 @@ bool supervisor_link_is_full(const struct supervisor_link *s);
  * socket failed. */
 int supervisor_link_read(struct supervisor_link *s, struct err *e);
 
-enum order_kind { ORDER_SETTINGS, ORDER_SET, ORDER_ANSWER };
+enum order_kind { ORDER_SETTINGS, ORDER_SET, ORDER_ANSWER, ORDER_LIST };
 
 struct order {
 	enum order_kind kind;

@@ -42,6 +42,7 @@ struct name_rate;
 #define UPSTREAM_FDS_MAX       4096 /* RLIMIT_NOFILE is lowered to it */
 #define UPSTREAM_FDS_SPARE     64   /* for the resolver, the links, and queued sockets */
 #define UPSTREAM_FRAMES	       64   /* handled in one turn */
+#define UPSTREAM_LIST_MAX      256  /* connections that are listed */
 #define UPSTREAM_CUT_MS	       2000
 #define UPSTREAM_QUEUE_MAX     (4u << 20) /* a gate that reads so little has hung */
 
@@ -114,6 +115,9 @@ int upstream_frame(struct upstream *u, const struct frame *f, struct err *e);
 
 /* upstream_order.c: a line of the supervisor. */
 void upstream_order(struct upstream *u, struct order *o);
+
+/* upstream_list.c: replies with the newest open connections. */
+void upstream_list(struct upstream *u);
 
 /* upstream_open.c: decides on a connection from the beginning, and goes on as far as it
  * can.  The connection may be gone afterwards. */

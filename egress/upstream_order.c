@@ -144,5 +144,8 @@ void upstream_order(struct upstream *u, struct order *o)
 		else
 			upstream_reply_error(u, "answer: no such question waits");
 		break;
+	case ORDER_LIST:
+		upstream_list(u);
+		break;
 	}
 }

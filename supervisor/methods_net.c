@@ -8,6 +8,7 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "egress/launch/egress_news.h"
 #include "policy/policy.h"
 #include "sandbox/launch/launch.h"
 #include "supervisor/net.h"
@@ -45,13 +46,28 @@ static int find(const struct request *call, const char *key, struct json_at *ret
 /* Reads params into the order; -1: they are wrong. */
 typedef int read_params(const struct request *call, struct net_order *o);
 
+static struct net_order *new_order(enum net_order_kind kind)
+{
+	struct net_order *o = mem_zeroed(1, sizeof(*o));
+
+	o->kind = kind;
+	return o;
+}
+
+/* Queues the order, which answers the request when hutch-egress has replied. */
+static int wait_for(const struct request *call, struct net_order *o)
+{
+	o->client = call->client;
+	o->request = text_copy(call->request->id);
+	return net_queue(call->s, o, call->e) < 0 ? RPC_FAILED : 0;
+}
+
 /* Queues the order that `read` makes of the params. */
 static int queue(const struct request *call, enum net_order_kind kind, read_params *read)
 {
-	struct net_order *o = mem_zeroed(1, sizeof(*o));
+	struct net_order *o = new_order(kind);
 	int code = 0;
 
-	o->kind = kind;
 	if (check_can(call) < 0)
 		code = RPC_FAILED;
 	else if (read(call, o) < 0)
@@ -62,11 +78,7 @@ static int queue(const struct request *call, enum net_order_kind kind, read_para
 		net_order_free(o);
 		return code;
 	}
-	o->client = call->client;
-	o->request = text_copy(call->request->id);
-	if (net_queue(call->s, o, call->e) < 0)
-		return RPC_FAILED;
-	return 0;
+	return wait_for(call, o);
 }
 
 /* --- rules -------------------------------------------------------------------------- */
@@ -165,13 +177,13 @@ int methods_net_answer(const struct request *call)
 	return queue(call, NET_ANSWER, read_answer);
 }
 
+/* Without hutch-egress no connection is open, and the rules are known here. */
 int methods_net_list(const struct request *call)
 {
 	if (check_can(call) < 0 && call->e->kind != ERR_BUSY)
 		return RPC_FAILED;
-	AUTO_FREE char *rules = net_rules_json(&call->s->net.rules);
-	AUTO_FREE char *questions = net_questions(call->s);
-	AUTO_FREE char *answer =
-		text_format("{\"rules\":%s,\"questions\":%s}", rules, questions);
+	if (egress_fd(&call->s->launch->egress) >= 0)
+		return wait_for(call, new_order(NET_LIST));
+	AUTO_FREE char *answer = net_list(call->s, NULL);
 	return request_answer(call, answer);
 }

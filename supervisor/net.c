@@ -14,6 +14,7 @@
 #include "policy/policy.h"
 #include "sandbox/launch/launch.h"
 #include "sandbox/state/registry.h"
+#include "supervisor/events.h"
 #include "supervisor/net_rules.h"
 #include "supervisor/rpc.h"
 #include "supervisor/supervisor.h"
@@ -140,6 +141,8 @@ static int send_order(struct supervisor *s, struct net_order *o, struct err *e)
 
 	if (o->kind == NET_ANSWER)
 		return egress_order_answer(x, &o->answer, e);
+	if (o->kind == NET_LIST)
+		return egress_order_list(x, e);
 	if (make_wanted(&s->net, o, e) < 0 || check(s, o, e) < 0)
 		return -1;
 	return egress_order_set(x, &s->net.wanted, e);
@@ -244,6 +247,16 @@ static void on_answered(struct supervisor *s)
 	net_order_free(o);
 }
 
+static void on_list(struct supervisor *s, const struct json_at *reply)
+{
+	struct net_order *o = take_first(&s->net);
+	AUTO_FREE char *result = net_list(s, reply);
+
+	if (o->client)
+		client_result(o->client, o->request, result);
+	net_order_free(o);
+}
+
 static void on_error(struct supervisor *s, const struct json_at *reply)
 {
 	const struct net_order *o = s->net.first;
@@ -270,11 +283,13 @@ static void on_reply(struct supervisor *s, const struct json_at *line)
 
 	if (!s->net.is_sent) /* the settings of the launch, or lines that were lost */
 		return;
-	if (json_member(line, "set", &reply) && s->net.first->kind != NET_ANSWER)
+	const enum net_order_kind kind = s->net.first->kind;
+	if (json_member(line, "set", &reply) && kind <= NET_REMOVE)
 		on_set(s, &reply);
-	else if (json_member(line, "answered", &reply) &&
-		 s->net.first->kind == NET_ANSWER)
+	else if (json_member(line, "answered", &reply) && kind == NET_ANSWER)
 		on_answered(s);
+	else if (json_member(line, "connections", &reply) && kind == NET_LIST)
+		on_list(s, &reply);
 	else if (json_member(line, "error", &reply))
 		on_error(s, &reply);
 	send_next(s);
@@ -359,19 +374,62 @@ void net_leave(struct supervisor *s, const struct client *c)
 		deny(s, s->net.questions[i].id);
 }
 
-char *net_questions(const struct supervisor *s)
-{
-	struct buffer b;
+/* --- net.list ----------------------------------------------------------------------- */
 
-	json_write_begin(&b);
-	json_write_open(&b, NULL, "[");
+static void put_questions(struct buffer *b, const struct supervisor *s)
+{
+	json_write_open(b, "questions", "[");
 	for (size_t i = 0; i < s->net.question_count; i++) {
 		const struct net_question *q = &s->net.questions[i];
 		AUTO_FREE char *one = question_json(q);
 		if (s->now_ms - q->asked_ms < QUESTION_MS)
-			json_write_raw(&b, NULL, one);
+			json_write_raw(b, NULL, one);
 	}
-	json_write_close(&b, "]");
+	json_write_close(b, "]");
+}
+
+static void put_connection(struct buffer *b, const struct json_at *at)
+{
+	AUTO_FREE char *since = events_time((int64_t)json_member_uint(at, "since", 0));
+
+	json_write_open(b, NULL, "{");
+	json_write_number(b, "id", (int64_t)json_member_uint(at, "id", 0));
+	json_write_text(b, "name", json_member_string(at, "name", NULL));
+	json_write_text(b, "address", json_member_string(at, "address", NULL));
+	json_write_number(b, "port", (int64_t)json_member_uint(at, "port", 0));
+	json_write_text(b, "since", since);
+	json_write_number(b, "up", (int64_t)json_member_uint(at, "up", 0));
+	json_write_number(b, "down", (int64_t)json_member_uint(at, "down", 0));
+	json_write_close(b, "}");
+}
+
+static void put_ports(struct buffer *b, const struct egress *x)
+{
+	json_write_open(b, "ports", "[");
+	for (size_t i = 0; i < x->port_count; i++)
+		json_write_number(b, NULL, x->ports[i]);
+	json_write_close(b, "]");
+}
+
+char *net_list(const struct supervisor *s, const struct json_at *connections)
+{
+	const struct json_at none = { 0 };
+	const struct json_at *from = connections ? connections : &none;
+	AUTO_FREE char *rules = net_rules_json(&s->net.rules);
+	struct json_at newest, item = { 0 };
+	struct buffer b;
+
+	json_write_begin(&b);
+	json_write_open(&b, NULL, "{");
+	json_write_raw(&b, "rules", rules);
+	put_questions(&b, s);
+	put_ports(&b, &s->launch->egress);
+	json_write_number(&b, "open", (int64_t)json_member_uint(from, "open", 0));
+	json_write_open(&b, "connections", "[");
+	if (json_member(from, "newest", &newest))
+		while (json_step(&newest, &item))
+			put_connection(&b, &item);
+	json_write_close(&b, "]}");
 	return json_write_end(&b);
 }
 

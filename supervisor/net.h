@@ -24,12 +24,13 @@
 struct client;
 struct egress_news;
 struct err;
+struct json_at;
 struct supervisor;
 
 #define NET_ORDERS_MAX	  16
 #define NET_QUESTIONS_MAX 64 /* hutch-egress asks no more at a time */
 
-enum net_order_kind { NET_SET, NET_ADD, NET_REMOVE, NET_ANSWER };
+enum net_order_kind { NET_SET, NET_ADD, NET_REMOVE, NET_ANSWER, NET_LIST };
 
 /* A request that waits, or that hutch-egress has not replied to. */
 struct net_order {
@@ -81,7 +82,8 @@ void net_leave(struct supervisor *s, const struct client *c);
 /* Called when the sandbox has ended: answers all requests that wait. */
 void net_end(struct supervisor *s);
 
-/* Return JSON arrays, allocated: the questions that wait, and the rules for the info,
- * which is "null" without --network allow. */
-char *net_questions(const struct supervisor *s);
+/* Return JSON, allocated: the answer of net.list, with what hutch-egress has replied to
+ * NET_LIST (NULL: it has ended, and no connection is open), and the rules for the info,
+ * which are "null" without --network allow. */
+char *net_list(const struct supervisor *s, const struct json_at *connections);
 char *net_info(const struct supervisor *s);

@@ -72,6 +72,11 @@ int egress_order_answer(struct egress *x, const struct egress_answer *answer,
 	return queue(x, line, e);
 }
 
+int egress_order_list(struct egress *x, struct err *e)
+{
+	return queue(x, "{\"list\":\"connections\"}\n", e);
+}
+
 void egress_deny(struct egress *x, const struct egress_news *question)
 {
 	/* hutch-egress numbers questions from 1: it knows no question 0 */

@@ -1,7 +1,7 @@
 /* egress_orders -- lines of JSON to hutch-egress, which change its rules and answer its
  * questions (supervisor_link.h has the lines).
  *
- *	egress_order_set, egress_order_answer		queue a line
+ *	egress_order_set, egress_order_answer, egress_order_list	queue a line
  *	egress_flush			sends lines, when egress_fd() is writable
  *
  * hutch-egress replies to each line with one of its own, in order, which egress_next()
@@ -33,6 +33,8 @@ struct egress_answer {
 int egress_order_set(struct egress *x, const struct list *rules, struct err *e);
 int egress_order_answer(struct egress *x, const struct egress_answer *answer,
 			struct err *e);
+/* Has the open connections listed. */
+int egress_order_list(struct egress *x, struct err *e);
 
 /* Denies the question that is the news, where no client could answer it. */
 void egress_deny(struct egress *x, const struct egress_news *question);

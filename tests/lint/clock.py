@@ -69,6 +69,7 @@ rootfs-tools/ls.c: print
 rootfs-tools/snapshot.c: make_image
 cli/audit_show.c: audit_show_main
 cli/changes.c: changes_main
+cli/net_main.c: list_rules
 cli/ps.c: ps_main
 egress/upstream.c: date_ms
 supervisor/events.c: events_now

@@ -75,6 +75,10 @@ plays() {
 	plays unread
 }
 
+@test "the newest 256 open connections are listed, with the bytes of each" {
+	plays listing
+}
+
 @test "it has no privilege, and no file" {
 	plays confined
 }

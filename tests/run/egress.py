@@ -656,7 +656,7 @@ def malformed():
         socket.send_fds(e.gate, [opening(1, "a.org")], [null.fileno()])
     assert "descriptor" in e.ended(1)
     lines = (b"{}", b"[]", b"nonsense", b'{"rules":7}', b'{"set":{}}', b'{"answer":{"id":1}}',
-             b'{"answer":{"allow":true}}', b'{"rules":[],"upstream":"http://x"}')
+             b'{"answer":{"allow":true}}', b'{"list":"rules"}', b'{"rules":[],"upstream":"http://x"}')
     for line in (*(line + b"\n" for line in lines), b"x" * (1 << 20)):
         e = Egress(is_greeted=False)  # its settings are valid, and a later line is refused
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
@@ -715,6 +715,46 @@ def unread():
             if lines > 100:  # where there is room, the next line tells of those that are lost
                 e.send(opening(lines + 7000, "none.site.org"))
         assert found["dropped"] > 0, found
+
+
+def listing():
+    """Open connections are listed, the newest 256 of them, with what the kernel has carried."""
+    with egress("good.site.org", "93.184.2.2") as e:
+        e.send(opening(1, "good.site.org"))
+        sock, _ = e.opened(1)
+        sock.sendall(b"hello")
+        assert sock.makefile("rb").read(16) == b"93.184.2.1\nhello"
+        e.send(opening(2, "93.184.2.2"), opening(3, "none.site.org"))
+        e.refused(3, "no-rule")
+        e.opened(2)
+        for _ in range(3):
+            e.line("net")
+        e.say({"list": "connections"})
+        found = e.line("connections")
+        second, first = found["newest"]
+        assert (found["open"], first["name"], first["address"], first["port"], first["up"], first["down"]) == (
+            2, "good.site.org", "93.184.2.1", 80, 5, 16), found
+        assert (second["id"], second["name"], second["address"]) == (2, None, "93.184.2.2"), found
+        assert second["since"] >= first["since"] > 1.7e12, found
+        for number in range(3, 301):
+            e.send(opening(number, "good.site.org"))
+            e.opened(number)
+            e.line("net")
+        e.send(closing(300))
+        e.line("net")
+        e.say({"list": "connections"})
+        found = e.line("connections")
+        assert (found["open"], len(found["newest"])) == (299, 256), found
+        times = [row["since"] for row in found["newest"]]
+        assert times == sorted(times, reverse=True) and found["newest"][0]["id"] > 100, found
+        # Where lines wait, the reply is as long as there is room.
+        for number in range(1000, 7000):
+            e.send(opening(number, "none.site.org"))
+            e.refused(number, "no-rule")
+        e.say({"list": "connections"})
+        while "connections" not in (found := e.line()):
+            pass
+        assert found["connections"]["open"] == 299 and 0 < len(found["connections"]["newest"]) < 256, found
 
 
 def confined():

@@ -13,6 +13,10 @@ live() {
 	live changes
 }
 
+@test "open connections are listed with their bytes, the newest first, until they end" {
+	live connections
+}
+
 @test "a sandbox that was made without a rule gets its first one" {
 	live first_rule
 }
@@ -77,7 +81,7 @@ live() {
 		[{"allow":"other.org"}]
 		box
 		box
-		{"rules":[{"allow":"example.org"}],"questions":[]}
+		{"rules":[{"allow":"example.org"}],"questions":[],"ports":[80,443],"open":0,"connections":[]}
 		net.add
 		{"rule":{"allow":"other.org"},"at":1}
 		net.remove

@@ -71,7 +71,8 @@ def ended(c, process):
 
 
 def changes(c, _):
-    assert c.call("net.list") == {"rules": [{"allow": "example.org"}], "questions": []}
+    assert c.call("net.list") == {"rules": [{"allow": "example.org"}], "questions": [], "ports": [80, 443],
+                                  "open": 0, "connections": []}
     assert [pool(c, "example.org"), pool(c, "a.wild.org")] == [18, 19]
     # A new rule stands before all others.
     assert c.call("net.add", rule={"allow": "a.wild.org"}) == {
@@ -94,6 +95,36 @@ def changes(c, _):
     assert [pool(c, "example.org"), pool(c, "a.wild.org")] == [19, 18]
     c.call("net.set", rules=[])
     assert [pool(c, "example.org"), pool(c, "a.wild.org")] == [19, 19]
+
+
+def connections(c, _):
+    """Open connections are listed, the newest first, until they end."""
+    def net(*words):
+        return subprocess.run([HUTCH, "net", "box", *words], capture_output=True, text=True, timeout=PATIENCE,
+                              check=True).stdout
+
+    processes = []
+    for name in ("example.org", "a.wild.org"):
+        process = c.start("python3", "-SE", "-c", DOWNLOAD, name, stdin=True)
+        c.until(lambda: b"open" in c.output(process))
+        processes.append(process)
+    found = json.loads(net("ls", "--json"))
+    assert found["open"] == 2 and found["ports"] == [80, 443]
+    newest, oldest = found["connections"]
+    assert [(x["name"], x["address"], x["port"]) for x in (newest, oldest)] == [
+        ("a.wild.org", "93.184.216.34", 80), ("example.org", "93.184.216.34", 80)], found
+    assert newest["id"] != oldest["id"] and newest["since"] >= oldest["since"]
+    request = "GET /big/67108864 HTTP/1.1\r\nHost: \r\n\r\n"
+    for x in newest, oldest:
+        assert x["up"] == len(request) + len(x["name"]) and 0 < x["down"] < 67108864, x
+    table = [line.split()[:4] for line in net("ls").splitlines()[-3:]]
+    assert table == [["CONNECTION", "NAME", "PORT", "ADDRESS"],
+                     *([str(x["id"]), x["name"], "80", x["address"]] for x in (newest, oldest))], table
+    for process in processes:
+        c.call("exec.write", process=process, data="\n")
+        ended(c, process)
+    c.until(lambda: c.call("net.list")["open"] == 0)
+    assert c.call("net.list")["connections"] == []
 
 
 def first_rule(c, _):
@@ -277,6 +308,7 @@ def no_rules(c, _):
 ALLOW = ("--network", "allow", "--allow", "example.org")
 CASES = {
     "changes": (changes, ALLOW),
+    "connections": (connections, (*ALLOW, "--allow", "a.wild.org")),
     "first_rule": (first_rule, ("--network", "allow")),
     "in_order": (in_order, ALLOW),
     "refused": (refused, ALLOW),

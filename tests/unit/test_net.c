@@ -141,11 +141,13 @@ static void a_question_goes_to_clients_that_answer(void **state)
 		"\"method\":\"net.ask\",\"params\":{\"id\":1,\"name\":\"a.org\",\"port\":80}");
 	net_tell(&w->s, &w->client);
 	assert_told(w, "net.ask");
-	AUTO_FREE char *waiting = net_questions(&w->s);
-	assert_string_equal(waiting, "[{\"id\":1,\"name\":\"a.org\",\"port\":80}]");
+	AUTO_FREE char *waiting = net_list(&w->s, NULL);
+	assert_string_equal(waiting,
+			    "{\"rules\":[],\"questions\":[{\"id\":1,\"name\":\"a.org\","
+			    "\"port\":80}],\"ports\":[],\"open\":0,\"connections\":[]}");
 	w->s.now_ms += 30000;
-	AUTO_FREE char *old = net_questions(&w->s);
-	assert_string_equal(old, "[]");
+	AUTO_FREE char *old = net_list(&w->s, NULL);
+	assert_non_null(strstr(old, "\"questions\":[]"));
 	/* When the last such client leaves, it is denied. */
 	w->s.client_count = 0;
 	net_leave(&w->s, &w->client);
@@ -171,6 +173,31 @@ static void requests_are_answered_in_their_order(void **state)
 	/* A reply to nothing is no reply. */
 	say(w, "{\"answered\":{\"id\":5}}\n{\"set\":{\"rules\":1,\"cut\":0}}\n");
 	assert_told(w, NULL);
+}
+
+static void connections_are_listed_as_hutch_egress_replies(void **state)
+{
+	struct world *w = *state;
+	struct net_order *o = mem_zeroed(1, sizeof(*o));
+	struct err e = { 0 };
+
+	*o = (struct net_order){ .kind = NET_LIST,
+				 .client = &w->client,
+				 .request = text_copy("7") };
+	w->launch.egress.ports[w->launch.egress.port_count++] = 443;
+	assert_int_equal(net_queue(&w->s, o, &e), 0);
+	assert_sent(w, "{\"list\":\"connections\"}\n");
+	/* A reply to another line is none to this one. */
+	say(w, "{\"answered\":{\"id\":7}}\n");
+	assert_told(w, NULL);
+	say(w, "{\"connections\":{\"open\":300,\"newest\":[{\"id\":9,\"name\":null,"
+	       "\"address\":\"10.0.0.1\",\"port\":443,\"since\":1767225600007,\"up\":5,"
+	       "\"down\":6,\"more\":1}]}}\n");
+	assert_told(w,
+		    "\"id\":7,\"result\":{\"rules\":[],\"questions\":[],\"ports\":[443],"
+		    "\"open\":300,\"connections\":[{\"id\":9,\"name\":null,"
+		    "\"address\":\"10.0.0.1\",\"port\":443,"
+		    "\"since\":\"2026-01-01T00:00:00.007Z\",\"up\":5,\"down\":6}]}");
 }
 
 static void requests_are_bounded(void **state)
@@ -215,6 +242,8 @@ int main(void)
 						begin, end),
 		cmocka_unit_test_setup_teardown(requests_are_answered_in_their_order,
 						begin, end),
+		cmocka_unit_test_setup_teardown(
+			connections_are_listed_as_hutch_egress_replies, begin, end),
 		cmocka_unit_test_setup_teardown(requests_are_bounded, begin, end),
 		cmocka_unit_test_setup_teardown(an_end_fails_what_waits, begin, end),
 	};
