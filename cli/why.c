@@ -13,6 +13,7 @@
 #include "cli/common/options.h"
 #include "cli/common/report.h"
 #include "cli/verbs.h"
+#include "cli/why_live.h"
 #include "policy/egress_policy.h"
 #include "policy/policy.h"
 #include "policy/policy_file.h"
@@ -261,6 +262,29 @@ static int ask(struct question *q, struct answer *ret, struct err *e)
 	return err_remedy(e, "hutch why read|write|exec|connect|syscall|act WHAT");
 }
 
+/* Returns whether the question is about a sandbox that has a name: NAME connect WHERE. */
+static bool is_about_live(const struct question *q)
+{
+	return q->words.count == 3 && !strcmp(q->words.items[1], "connect");
+}
+
+/* Such a sandbox has its options already: only --json may stand before its name. */
+static int ask_live(char **argv, const struct question *q, struct answer *ret,
+		    struct err *e)
+{
+	const char *name = q->words.items[0];
+
+	while (!strncmp(*argv, "--json", strlen("--json")))
+		argv++;
+	if (strcmp(*argv, name) != 0)
+		return err_set(
+			e, ERR_USAGE,
+			"hutch why NAME connect takes no option but --json: %.60s has "
+			"the options that it was made with",
+			name);
+	return why_live(name, q->words.items[2], ret, e);
+}
+
 /* Reads the question and the flags of the sandbox.  No command is needed, as for a
  * sandbox that takes actions. */
 static int read_question(char **argv, struct question *q, struct run_options *o,
@@ -294,7 +318,8 @@ static int answer(char **argv, struct question *q, struct err *e)
 	launch_close_others(options.json_fd, -1);
 	if (options.json_fd > 2 && dup2(options.json_fd, 1) < 0)
 		return err_sys(e, "write to descriptor %d", options.json_fd);
-	if (ask(q, &a, e) < 0)
+	const int asked = is_about_live(q) ? ask_live(argv, q, &a, e) : ask(q, &a, e);
+	if (asked < 0)
 		return -1;
 	tell_origin(q, &a);
 	answer_print(&a, q->is_json, stdout);

@@ -154,6 +154,12 @@ _hutch_names() # [-a]
 	_hutch_words "$("${COMP_WORDS[0]}" ps -q "$@" 2>/dev/null)"
 }
 
+# Completes the questions of `hutch why`, and the sandboxes that one is about.
+_hutch_asked()
+{
+	_hutch_words "$_hutch_questions $("${COMP_WORDS[0]}" ps -q 2>/dev/null)"
+}
+
 # Completes the sources of a fork or an image: sandboxes and images.
 _hutch_sources()
 {
@@ -196,7 +202,7 @@ _hutch_run()
 		elif [[ $verb == fork ]]; then
 			_hutch_sources
 		elif [[ $verb == why ]]; then
-			_hutch_words "$_hutch_questions"
+			_hutch_asked
 		elif [[ $verb == run ]]; then
 			mapfile -t COMPREPLY < <(compgen -c -- "$cur")
 		fi
@@ -216,9 +222,11 @@ _hutch_command()
 		(($1 < COMP_CWORD)) || _hutch_sources # and then a new name
 	elif [[ ${COMP_WORDS[1]} == why ]]; then
 		if (($1 == COMP_CWORD)); then
-			_hutch_words "$_hutch_questions"
+			_hutch_asked
 		elif [[ ${COMP_WORDS[$1]} == @(read|write|exec) ]]; then
 			_hutch_paths file
+		elif (($1 + 1 == COMP_CWORD)) && [[ " $_hutch_questions " != *" ${COMP_WORDS[$1]} "* ]]; then
+			_hutch_words connect # behind a name
 		fi
 	elif (($1 == COMP_CWORD)); then
 		mapfile -t COMPREPLY < <(compgen -c -- "$cur")

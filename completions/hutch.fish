@@ -81,7 +81,9 @@ function __hutch_operand -a verb count text
         case 'image import *' 'why 1'; __hutch_files $text
         case 'image *'; __hutch_images
         case 'pool *'; __hutch pool ls -q
-        case 'why 0'; __hutch why --help | string replace -fr '.*\[OPTIONS\] ([a-z|]+) .*' '$1' | string split '|'
+        case 'why 0'
+            __hutch ps -q
+            __hutch why --help | string replace -fr '.*\[OPTIONS\] ([a-z|]+) .*' '$1' | string split '|'
         case {connect,logs,events,stats,pause,unpause,update,stop,kill,'port *'}' *' {act,shell,exec,rename,snapshot}' 0'
             __hutch ps -q
     end

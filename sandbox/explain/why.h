@@ -3,11 +3,21 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct answer;
 struct lookup;
 struct plan;
 struct policy;
+
+/* A sandbox that lives. */
+struct why_live {
+	const char *name;
+	const uint16_t
+		*ports; /* at which it has listeners; rules can be about no others */
+	size_t port_count;
+};
 
 /* The sandbox that a question is about.  All members are borrowed; `plan` must be the
  * plan of `policy`. */
@@ -15,6 +25,10 @@ struct why {
 	const struct policy *policy;
 	const struct plan *plan;
 	const struct lookup *lookup;
+	/* NULL: the question is about a launch.  Else `policy` has the network of this
+	 * sandbox and its rules in force, `plan` and `lookup` are NULL, and only
+	 * why_connect() with "HOST:PORT" can be asked. */
+	const struct why_live *live;
 };
 
 /* Tell whether the command may read or write the file at `path`, which is a

@@ -119,8 +119,27 @@ static bool is_loopback(const struct destination *d)
 	       address_is_equal(&d->address, &six);
 }
 
-/* Returns the option that would allow the connection, allocated; NULL: none would. */
-static char *proposal(const struct destination *d)
+static bool has_listener(const struct why_live *live, uint16_t port)
+{
+	for (size_t i = 0; i < live->port_count; i++)
+		if (live->ports[i] == port)
+			return true;
+	return false;
+}
+
+/* Returns how a rule for the target is made, allocated.  A sandbox that lives has a
+ * network of rules or none, and listeners at the ports that it was made with. */
+static char *way_to_allow(const struct why *w, const char *target, uint16_t port)
+{
+	if (!w->live)
+		return text_format("--allow %s", target);
+	if (w->policy->network == NETWORK_ALLOW && has_listener(w->live, port))
+		return text_format("hutch net %s allow %s", w->live->name, target);
+	return text_format("another sandbox, made with --allow %s", target);
+}
+
+/* Returns the change that would allow the connection, allocated; NULL: none would. */
+static char *proposal(const struct why *w, const struct destination *d)
 {
 	struct egress_rule rule;
 	struct err e;
@@ -133,23 +152,35 @@ static char *proposal(const struct destination *d)
 	if (egress_rule_parse(&rule, EGRESS_ALLOW, target, &e) < 0)
 		return NULL;
 	egress_rule_done(&rule);
-	return text_format("--allow %s", target);
+	return way_to_allow(w, target, d->port);
 }
 
-/* Adds the policy's rules.  policy_check() has read them before: none fails. */
-static void read_rules(const struct policy *p, struct egress_rules *ret)
+/* Returns what says the rule of the policy, allocated. */
+static char *origin(const struct why *w, size_t index)
+{
+	char *line = egress_policy_line(w->policy->egress.items[index]);
+
+	if (!w->live)
+		return line;
+	AUTO_FREE char *flag = line;
+	return text_format("rule %zu of hutch net %s ls (%s)", index + 1, w->live->name,
+			   flag);
+}
+
+/* Adds the policy's rules.  They were checked before: none fails. */
+static void read_rules(const struct why *w, struct egress_rules *ret)
 {
 	struct err e;
 
-	for (size_t i = 0; i < p->egress.count; i++) {
-		AUTO_FREE char *line = egress_policy_line(p->egress.items[i]);
-		(void)egress_rules_add_json(ret, p->egress.items[i], line, &e);
+	for (size_t i = 0; i < w->policy->egress.count; i++) {
+		AUTO_FREE char *line = origin(w, i);
+		(void)egress_rules_add_json(ret, w->policy->egress.items[i], line, &e);
 	}
 }
 
 /* Says which rule decides. */
-static void say_rule(const struct destination *d, const struct egress_rule *rule,
-		     struct answer *ret)
+static void say_rule(const struct why *w, const struct destination *d,
+		     const struct egress_rule *rule, struct answer *ret)
 {
 	static const struct {
 		const char *text, *change;
@@ -161,12 +192,14 @@ static void say_rule(const struct destination *d, const struct egress_rule *rule
 				 "a yes to the question: hutch net NAME answer" },
 	};
 	const char *change = rows[rule->verdict].change;
+	/* `hutch net` puts a rule before all others */
+	const bool is_live_denial = w->live && rule->verdict == EGRESS_DENY;
 
 	answer_set(ret, rule->verdict == EGRESS_ALLOW, "network",
 		   text_format("%s %s%s%s", d->text, rows[rule->verdict].text,
 			       rule->why ? ": " : "", rule->why ? rule->why : ""));
 	ret->line = text_copy(rule->from);
-	ret->change = change ? text_copy(change) : NULL;
+	ret->change = is_live_denial ? proposal(w, d) : change ? text_copy(change) : NULL;
 }
 
 /* Says that no rule decides. */
@@ -186,7 +219,7 @@ static void say_no_rule(const struct why *w, const struct destination *d,
 					       : "%s is refused: no rule allows it",
 				       d->text));
 	ret->line = nearest ? text_copy(nearest->from) : network_line(w);
-	ret->change = proposal(d);
+	ret->change = proposal(w, d);
 }
 
 static void judge_by_rules(const struct why *w, const struct destination *d,
@@ -195,7 +228,7 @@ static void judge_by_rules(const struct why *w, const struct destination *d,
 	struct egress_rules rules = { 0 };
 	struct egress_decision by = { EGRESS_DENY, REASON_NO_RULE, EGRESS_NO_RULE };
 
-	read_rules(w->policy, &rules);
+	read_rules(w, &rules);
 	if (d->is_address)
 		egress_rules_address(&rules, &d->address, d->port, &by);
 	else if (!d->fault)
@@ -203,7 +236,7 @@ static void judge_by_rules(const struct why *w, const struct destination *d,
 	const struct egress_rule *rule =
 		by.rule == EGRESS_NO_RULE ? NULL : &rules.items[by.rule];
 	if (rule && by.reason == REASON_RULE)
-		say_rule(d, rule, ret);
+		say_rule(w, d, rule, ret);
 	else
 		say_no_rule(w, d, rule, ret);
 	egress_rules_done(&rules);
@@ -215,9 +248,11 @@ static void say_none(const struct why *w, const struct destination *d, struct an
 		   text_format("%s cannot be reached: there is no network but loopback",
 			       d->text));
 	ret->line = network_line(w);
-	ret->change = proposal(d);
+	ret->change = proposal(w, d);
 	if (!ret->change)
-		ret->change = text_copy("--network host");
+		ret->change =
+			text_copy(w->live ? "another sandbox, made with --network host"
+					  : "--network host");
 }
 
 static void connect_tcp(const struct why *w, const struct destination *d,

@@ -84,6 +84,8 @@ offers_the_flags_of() {
 	[[ " $offered " == *" /etc/passwd "* ]]
 	complete_words hutch why syscall ''
 	[ -z "$offered" ]
+	complete_words hutch why box ''
+	[ "$offered" = connect ]
 }
 
 @test "values that are words are completed, behind a blank and behind =" {

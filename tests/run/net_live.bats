@@ -89,6 +89,11 @@ live() {
 	END
 }
 
+@test "hutch why says by which rule in force a sandbox may connect, and connects nothing" {
+	live why
+	live why_none
+}
+
 @test "a sandbox without rules says so" {
 	live no_rules
 }

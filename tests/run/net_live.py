@@ -284,6 +284,48 @@ def verbs(c, box):
         follower.communicate()
 
 
+def why(c, _):
+    """hutch why answers by the rules in force, and connects nothing."""
+    def asks(where, *lines, name="box"):
+        done = subprocess.run([HUTCH, "why", name, "connect", where], capture_output=True, text=True,
+                              timeout=PATIENCE)
+        assert done.stdout.splitlines() == [lines[0], *(f"  {line}" for line in lines[1:])], done
+        assert done.returncode == (0 if lines[0].startswith("yes") else 1), done
+
+    def fails(*words):
+        done = subprocess.run([HUTCH, "why", *words], capture_output=True, text=True, timeout=PATIENCE)
+        assert done.returncode == 125 and not done.stdout, done
+        return done.stderr
+
+    allowed = ("layer   network", "line    rule 1 of hutch net box ls (--allow example.org)")
+    asks("example.org:443", "yes: example.org:443 is allowed by a rule", *allowed)
+    asks("x.org:80", "no: x.org:80 is refused: no rule allows it", "layer   network", "line    --network allow",
+         "change  hutch net box allow x.org")
+    asks("x.org:81", "no: x.org:81 is refused: no rule allows it", "layer   network", "line    --network allow",
+         "change  another sandbox, made with --allow x.org:81")
+    c.call("net.add", rule={"deny": "example.org", "why": "no more"})
+    asks("example.org:80", "no: example.org:80 is refused by a rule: no more", "layer   network",
+         "line    rule 1 of hutch net box ls (--deny example.org=no more)", "change  hutch net box allow example.org")
+    c.call("net.remove", rule=1)
+    asks("example.org:80", "yes: example.org:80 is allowed by a rule", *allowed)
+    assert c.call("net.list")["open"] == 0
+    found = json.loads(subprocess.run([HUTCH, "why", "--json", "box", "connect", "example.org:80"],
+                                      capture_output=True, timeout=PATIENCE, check=True).stdout)
+    assert found["answer"] == "yes" and found["line"].startswith("rule 1 of"), found
+    assert "takes no option but --json" in fails("--allow", "x.org", "box", "connect", "x.org:80")
+    assert "it takes HOST:PORT" in fails("box", "connect", "unix:/run/x")
+    assert "it takes HOST:PORT" in fails("box", "connect", "example.org")
+    assert "no sandbox" in fails("nonesuch", "connect", "example.org:80")
+
+
+def why_none(c, _):
+    done = subprocess.run([HUTCH, "why", "box", "connect", "x.org:80"], capture_output=True, text=True,
+                          timeout=PATIENCE)
+    assert done.returncode == 1 and done.stdout.splitlines() == [
+        "no: x.org:80 cannot be reached: there is no network but loopback", "  layer   network",
+        "  line    --network none", "  change  another sandbox, made with --allow x.org"], done
+
+
 def follow(c, net, log):
     while "rules: 2" not in log.readline():
         pass
@@ -317,6 +359,8 @@ CASES = {
     "questions": (questions, ("--network", "allow", "--allow", '{"ask":"*"}')),
     "lost": (lost, ALLOW),
     "verbs": (verbs, ALLOW),
+    "why": (why, ALLOW),
+    "why_none": (why_none, ("--network", "none")),
     "no_rules": (no_rules, ("--network", "none")),
 }
 

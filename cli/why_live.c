@@ -1,0 +1,103 @@
+#include "cli/why_live.h"
+
+#include <string.h>
+
+#include "base/answer.h"
+#include "base/err.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "cli/common/client.h"
+#include "policy/egress_policy.h"
+#include "policy/policy.h"
+#include "sandbox/explain/why.h"
+#include "sandbox/kernel/host_user.h"
+
+/* The ports of so many rules, and 80 and 443. */
+#define PORTS_MAX 66
+
+struct sandbox_network {
+	struct policy policy; /* its network, and the rules in force */
+	uint16_t ports[PORTS_MAX];
+	size_t port_count;
+};
+
+static int read_mode(struct client *c, enum network *ret, struct err *e)
+{
+	struct json_view info;
+
+	if (client_call(c, "info", NULL, &info, e) < 0)
+		return -1;
+	const struct json_view mode = json_view_get(info, "network.mode");
+	*ret = json_view_is(mode, "allow")  ? NETWORK_ALLOW
+	       : json_view_is(mode, "host") ? NETWORK_HOST
+					    : NETWORK_NONE;
+	return 0;
+}
+
+/* The supervisor may be of another version, which has rules that this one cannot judge. */
+static int read_rules(struct json_view rules, struct list *ret, struct err *e)
+{
+	struct json_view_place at = { 0 };
+
+	while (json_view_step(rules, &at)) {
+		list_addf(ret, "%.*s", (int)at.value.len, at.value.text);
+		if (egress_policy_check_text(ret->items[ret->count - 1], e) < 0)
+			return err_in(e, "rule %zu", ret->count);
+	}
+	return 0;
+}
+
+static void read_ports(struct json_view ports, struct sandbox_network *ret)
+{
+	struct json_view_place at = { 0 };
+	int64_t port;
+
+	while (json_view_step(ports, &at) && ret->port_count < PORTS_MAX)
+		if (json_view_integer(at.value, &port))
+			ret->ports[ret->port_count++] = (uint16_t)port;
+}
+
+static int read_network(const char *name, struct sandbox_network *ret, struct err *e)
+{
+	struct client c = { 0 };
+	struct json_view list;
+
+	/* root's sandboxes belong to an ordinary user */
+	if (host_user_become_client(e) < 0 || client_open(&c, name, e) < 0)
+		return -1;
+	int result = read_mode(&c, &ret->policy.network, e);
+	if (result == 0 && ret->policy.network == NETWORK_ALLOW) {
+		result = client_call(&c, "net.list", NULL, &list, e);
+		if (result == 0)
+			result = read_rules(json_view_get(list, "rules"),
+					    &ret->policy.egress, e);
+		if (result == 0)
+			read_ports(json_view_get(list, "ports"), ret);
+	}
+	client_done(&c);
+	return result;
+}
+
+static int judge(const struct sandbox_network *n, const char *name, const char *where,
+		 struct answer *ret)
+{
+	const struct why_live live = { name, n->ports, n->port_count };
+	const struct why why = { .policy = &n->policy, .live = &live };
+
+	return strncmp(where, "unix:", 5) ? why_connect(&why, where, ret) : -1;
+}
+
+int why_live(const char *name, const char *where, struct answer *ret, struct err *e)
+{
+	struct sandbox_network n = { 0 };
+
+	policy_init(&n.policy);
+	int result = read_network(name, &n, e);
+	if (result == 0 && judge(&n, name, where, ret) < 0)
+		result = err_set(e, ERR_USAGE,
+				 "connect '%.100s': of a sandbox that lives, it takes "
+				 "HOST:PORT",
+				 where);
+	policy_done(&n.policy);
+	return result;
+}
