@@ -136,6 +136,7 @@ int gate_link_read(struct gate_link *g, struct err *e)
 	/* The gate has closed its end before it had read all. */
 	if (n < 0 && errno == ECONNRESET)
 		return 0;
+	g->is_dry = n < 0 && errno == EAGAIN;
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 1
 							 : err_sys(e, "read the gate");

@@ -23,6 +23,7 @@ struct gate_link {
 	struct gate_frame *first, *last; /* owned: frames to send */
 	size_t queued;			 /* bytes of these */
 	bool is_crowded; /* the kernel takes no more descriptors now: try again later */
+	bool is_dry;	 /* the last read has found nothing */
 };
 
 void gate_link_init(struct gate_link *g, int socket);

@@ -204,6 +204,19 @@ static int read_list(const struct json_at *at, struct order *o, struct err *e)
 		       : 0;
 }
 
+static int read_sync(const struct json_at *at, struct order *o, struct err *e)
+{
+	uint64_t id;
+
+	o->kind = ORDER_SYNC;
+	if (json_uint(at, &id, e) < 0)
+		return -1;
+	o->id = (uint32_t)id;
+	return id && id <= UINT32_MAX
+		       ? 0
+		       : err_set(e, ERR_USAGE, "sync: not of this protocol");
+}
+
 int order_read(const char *line, size_t len, struct order *ret, struct err *e)
 {
 	AUTO_JSON struct json *doc = json_parse(line, len, e);
@@ -220,6 +233,8 @@ int order_read(const char *line, size_t len, struct order *ret, struct err *e)
 		result = read_answer(&at, &o, e);
 	else if (json_member(&root, "list", &at))
 		result = read_list(&at, &o, e);
+	else if (json_member(&root, "sync", &at))
+		result = read_sync(&at, &o, e);
 	else
 		result = read_settings(&root, &o, e);
 	if (result < 0)

@@ -7,6 +7,7 @@
  *	{"set":{"rules":[...]}}			later: these rules instead
  *	{"answer":{"id":1,"allow":true,"for":"once"}}	or "sandbox"
  *	{"list":"connections"}
+ *	{"sync":7}				has it told all that the gate has seen?
  *
  * "default":"deny" may stand beside rules, and "ask_ms" and "upstream" may be left out.
  * hutch-egress sends:
@@ -16,12 +17,15 @@
  *	{"answered":{"id":1}}			an answer was taken
  *	{"connections":{"open":300,"newest":[{"id","name","address","port","since","up",
  *	 "down"},...]}}				the newest first; `since` is in ms since 1970
+ *	{"synced":7}				all that the gate had sent is told
  *	{"error":{"text":"..."}}		a line was refused; nothing has changed
  *	{"ask":{"id":1,"name":"a.org","port":443}}
  *	{"net":{...}}				a decision (net_line.h)
  *	{"dropped":5}				so many lines were lost before this one
  *
- * Each line of the supervisor gets one of the first five, in order.
+ * Each line of the supervisor gets one of the first six, in order; but that to "sync" may
+ * come later than those to later lines, and a later "sync" takes the place of one that
+ * waits.
  *
  * A supervisor that does not read loses lines and nothing else: SUPERVISOR_LINK_SEND_MAX
  * bytes wait, and lines beyond them are dropped and counted.  The last
@@ -68,13 +72,14 @@ bool supervisor_link_is_full(const struct supervisor_link *s);
  * socket failed. */
 int supervisor_link_read(struct supervisor_link *s, struct err *e);
 
-enum order_kind { ORDER_SETTINGS, ORDER_SET, ORDER_ANSWER, ORDER_LIST };
+enum order_kind { ORDER_SETTINGS, ORDER_SET, ORDER_ANSWER, ORDER_LIST, ORDER_SYNC };
 
 struct order {
 	enum order_kind kind;
 	struct egress_rules rules; /* owned: of SETTINGS and SET; order_done() */
 	int64_t ask_ms;		   /* of SETTINGS */
-	uint32_t id;		   /* of ANSWER, and what follows */
+	uint32_t id;		   /* of ANSWER and SYNC */
+	/* of ANSWER: */
 	bool is_allowed, is_for_sandbox;
 };
 

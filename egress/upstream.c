@@ -200,6 +200,16 @@ static int read_gate(struct upstream *u, struct turn *t, struct err *e)
 	return result < 0 ? -1 : 0;
 }
 
+/* Replies to the supervisor's question when all that the gate had sent is handled: the
+ * lines about it stand before the reply. */
+static void reply_sync(struct upstream *u, bool has_more)
+{
+	if (!u->sync || has_more || !u->gate.is_dry)
+		return;
+	upstream_reply(u, "{\"synced\":%u}\n", u->sync);
+	u->sync = 0;
+}
+
 static void handle(struct upstream *u, const struct epoll_event *event, struct turn *t)
 {
 	const int fd = (int)(uint32_t)event->data.u64;
@@ -280,13 +290,15 @@ static int turn(struct upstream *u, bool *has_more, struct turn *t, struct err *
 	upstream_settle(u);
 	if (t->is_supervisor && read_supervisor(u, t, e) < 0)
 		return -1;
-	if (t->is_gate && gate_link_may_read(&u->gate) && read_gate(u, t, e) < 0)
+	if ((t->is_gate || u->sync) && gate_link_may_read(&u->gate) &&
+	    read_gate(u, t, e) < 0)
 		return -1;
 	int more = take_frames(u, e);
 	if (more < 0)
 		return -1;
-	*has_more = more > 0;
 	upstream_settle(u);
+	reply_sync(u, more > 0);
+	*has_more = more > 0 || (u->sync && gate_link_may_read(&u->gate));
 	return flush(u, t, e);
 }
 

@@ -97,6 +97,7 @@ struct upstream {
 	uint32_t generation; /* of the rules; 0: there are no settings yet */
 	uint32_t gate_events, supervisor_events; /* that epoll(7) watches for */
 	bool has_hello;				 /* the gate has said HELLO */
+	uint32_t sync; /* the supervisor's question whether all is told; 0: none */
 	int64_t now;				 /* ms of base/clock.h */
 	int64_t (*stamp)(void);			 /* ms since 1970, for lines */
 };

@@ -144,6 +144,9 @@ void upstream_order(struct upstream *u, struct order *o)
 		else
 			upstream_reply_error(u, "answer: no such question waits");
 		break;
+	case ORDER_SYNC:
+		u->sync = o->id; /* of two that wait, the earlier one has been given up */
+		break;
 	case ORDER_LIST:
 		upstream_list(u);
 		break;

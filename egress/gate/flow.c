@@ -173,8 +173,6 @@ static void turn_away(struct gate *g, size_t listener)
 	uint16_t port = 0;
 
 	(void)read_destination(guest, &to, &port); /* if it fails, the guest has gone */
-	reset(&guest);
-	g->spare = dup(g->epoll);
 	const struct frames_event event = { .reason = REASON_LIMIT,
 					    .rule = FRAMES_NO_RULE,
 					    .name = "",
@@ -182,6 +180,8 @@ static void turn_away(struct gate *g, size_t listener)
 					    .port = port,
 					    .count = 1 };
 	link_tell(g, &event);
+	reset(&guest);
+	g->spare = dup(g->epoll);
 }
 
 void flow_accept(struct gate *g, size_t listener)

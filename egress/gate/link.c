@@ -180,6 +180,9 @@ void link_tell(struct gate *g, const struct frames_event *event)
 	/* An event that finds no room is lost; the refusal stands. */
 	if (buffer_len(&g->link.out) < LINK_EVENTS_MAX)
 		(void)frames_put_event(&g->link.out, event, &e);
+	/* hutch-egress has it before the guest sees the refusal, and so before a command
+	 * inside ends because of it. */
+	(void)link_flush(g, &e); /* an error comes again at the end of the turn */
 }
 
 int link_say_closed(struct gate *g, uint32_t id, struct err *e)

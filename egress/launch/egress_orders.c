@@ -77,6 +77,13 @@ int egress_order_list(struct egress *x, struct err *e)
 	return queue(x, "{\"list\":\"connections\"}\n", e);
 }
 
+int egress_order_sync(struct egress *x, uint32_t id, struct err *e)
+{
+	AUTO_FREE char *line = text_format("{\"sync\":%u}\n", id);
+
+	return queue(x, line, e);
+}
+
 void egress_deny(struct egress *x, const struct egress_news *question)
 {
 	/* hutch-egress numbers questions from 1: it knows no question 0 */

@@ -1,7 +1,8 @@
 /* egress_orders -- lines of JSON to hutch-egress, which change its rules and answer its
  * questions (supervisor_link.h has the lines).
  *
- *	egress_order_set, egress_order_answer, egress_order_list	queue a line
+ *	egress_order_set, egress_order_answer, egress_order_list,
+ *	egress_order_sync		queue a line
  *	egress_flush			sends lines, when egress_fd() is writable
  *
  * hutch-egress replies to each line with one of its own, in order, which egress_next()
@@ -35,6 +36,10 @@ int egress_order_answer(struct egress *x, const struct egress_answer *answer,
 			struct err *e);
 /* Has the open connections listed. */
 int egress_order_list(struct egress *x, struct err *e);
+
+/* Asks whether hutch-egress has told all that the gate had seen; the news {"synced":id}
+ * says so.  `id` is not 0.  A later question takes the place of one without a reply. */
+int egress_order_sync(struct egress *x, uint32_t id, struct err *e);
 
 /* Denies the question that is the news, where no client could answer it. */
 void egress_deny(struct egress *x, const struct egress_news *question);

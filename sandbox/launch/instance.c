@@ -21,6 +21,9 @@
 /* How long an executor may go on running after it has closed its channel. */
 #define CLOSED_MS 2000
 
+/* How long a report waits for hutch-egress, which may have hung. */
+#define SYNC_MS 5000
+
 /* How long to wait for the end of the process that serves the root, once its descriptors
  * are closed. */
 #define SERVER_END_MS 2000
@@ -148,6 +151,31 @@ static void on_denials(struct instance *g, int64_t now)
 			g->refused(g->context, c, session);
 }
 
+/* Lets the report go that waits for hutch-egress. */
+static void release(struct instance *g)
+{
+	if (g->sync == SYNC_ASKED)
+		g->sync = SYNC_TOLD;
+	g->sync_ms = 0;
+}
+
+/* Returns whether the frame has to wait for hutch-egress: what it says comes by another
+ * socket than the frames, and a refused connection is told to the action that runs. */
+static bool waits(struct instance *g, const struct frame *f)
+{
+	if (!g->egress || f->type != MSG_REPORT)
+		return false;
+	if (g->sync == SYNC_NONE) {
+		if (!++g->sync_id)
+			g->sync_id = 1;
+		if (egress_order_sync(g->egress, g->sync_id, NULL) < 0)
+			return false;
+		g->sync = SYNC_ASKED;
+		g->sync_ms = g->now + SYNC_MS;
+	}
+	return g->sync == SYNC_ASKED;
+}
+
 /* Passes on what hutch-egress has said. */
 static void take_egress_news(struct instance *g, int64_t now)
 {
@@ -156,6 +184,10 @@ static void take_egress_news(struct instance *g, int64_t now)
 	while (egress_next(g->egress, &n)) {
 		if (g->egress_news)
 			g->egress_news(g->context, &n, now);
+		if (n.kind == EGRESS_NEWS_LOST ||
+		    (n.kind == EGRESS_NEWS_SAID &&
+		     json_member_uint(&n.value, "synced", 0) == g->sync_id))
+			release(g);
 		egress_news_done(&n);
 	}
 }
@@ -237,6 +269,10 @@ static bool take_frames(struct instance *g, bool are_last)
 	while (g->cause == INSTANCE_RUNS &&
 	       (are_last || !g->is_full || !g->is_full(g->context)) &&
 	       (got = channel_next(&g->channel, &f, &e)) > 0) {
+		if (!are_last && waits(g, &f))
+			break;
+		if (f.type == MSG_REPORT)
+			g->sync = SYNC_NONE;
 		if (take_frame(g, &f, &e) < 0)
 			instance_broke_protocol(g, &e);
 		has_some = true;
@@ -360,7 +396,7 @@ static void carry(struct instance *g, bool has_events, int64_t now)
 void instance_watch(const struct instance *g, struct pollfd *w)
 {
 	const struct sandbox *box = g->sandbox;
-	bool is_full = g->is_full && g->is_full(g->context);
+	bool is_full = g->sync == SYNC_ASKED || (g->is_full && g->is_full(g->context));
 	short events = channel_events(&g->channel);
 	bool awaits = awaits_network(g);
 	bool listens = !instance_is_over(g) && !g->is_closed && !awaits;
@@ -390,6 +426,7 @@ void instance_watch(const struct instance *g, struct pollfd *w)
 
 void instance_serve(struct instance *g, const struct pollfd *w, int64_t now)
 {
+	g->now = now;
 	/* A replaced protected file is handled first, since a process inside may write
 	 * to the file until the process is stopped. */
 	if (w[INSTANCE_HOST].revents)
@@ -417,9 +454,10 @@ int64_t instance_due(const struct instance *g)
 {
 	if (g->state == INSTANCE_GONE)
 		return 0;
-	return clock_sooner(clock_sooner(g->closed_ms, g->look_ms),
-			    clock_sooner(denials_due(&g->sandbox->denials),
-					 carries(g) ? ports_due(g->ports) : 0));
+	return clock_sooner(
+		clock_sooner(g->closed_ms, g->look_ms),
+		clock_sooner(clock_sooner(denials_due(&g->sandbox->denials), g->sync_ms),
+			     carries(g) ? ports_due(g->ports) : 0));
 }
 
 /* Enforces --memory in a sandbox that runs without a cgroup, which --best-effort
@@ -445,6 +483,8 @@ void instance_expire(struct instance *g, int64_t now)
 	if (g->state == INSTANCE_GONE)
 		return;
 	denials_expire(&g->sandbox->denials, now);
+	if (clock_is_due(g->sync_ms, now))
+		release(g);
 	if (clock_is_due(g->look_ms, now) && !instance_is_over(g))
 		look_at_memory(g, now);
 	if (!clock_is_due(g->closed_ms, now))

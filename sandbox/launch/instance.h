@@ -110,6 +110,13 @@ struct instance {
 	struct rusage used; /* in state GONE: the resources used by pid 1 and by all
 			     * processes that it has waited for */
 
+	/* A report of the executor, that a command has ended, waits until hutch-egress
+	 * has told of the connections that were refused meanwhile. */
+	enum { SYNC_NONE, SYNC_ASKED, SYNC_TOLD } sync;
+	uint32_t sync_id; /* the number of the last question */
+	int64_t sync_ms;  /* until when the report waits; 0: none does */
+	int64_t now;	  /* of the turn, in ms of clock.h */
+
 	bool is_closed; /* the executor has closed its end of the channel */
 	/* when the executor must have ended, and when memory is measured next, in ms of
 	 * clock.h; 0: never */

@@ -140,6 +140,13 @@ net() {
 	[[ $status == 0 && $output == "[300,8400,18900]" ]]
 }
 
+@test "each of 150 short actions tells the host that was refused to it, and no other" {
+	world sh -ec 'for i in $(seq 150); do
+			echo "{\"action\":\"run\",\"args\":{\"command\":\"getent ahostsv4 n$((i % 50)).org >n\"}}"
+		done | "$HUTCH" act --allow example.org | jq -c ".hutch.refused | map(.what)" | sort | uniq -c'
+	diff <(echo "$output" | sed 's/^ *//') <(printf '3 ["connect to n%d.org"]\n' {0..49} | sort)
+}
+
 # kills PROGRAM: kills it by SIGKILL while a sandbox has a connection, which then makes another.
 kills() {
 	world setsid -w sh -c 'mkfifo "$HOME/in" "$HOME/out"

@@ -79,6 +79,10 @@ plays() {
 	plays listing
 }
 
+@test "a question whether all is told is answered behind what the gate had sent" {
+	plays synced
+}
+
 @test "it has no privilege, and no file" {
 	plays confined
 }

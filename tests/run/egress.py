@@ -656,7 +656,8 @@ def malformed():
         socket.send_fds(e.gate, [opening(1, "a.org")], [null.fileno()])
     assert "descriptor" in e.ended(1)
     lines = (b"{}", b"[]", b"nonsense", b'{"rules":7}', b'{"set":{}}', b'{"answer":{"id":1}}',
-             b'{"answer":{"allow":true}}', b'{"list":"rules"}', b'{"rules":[],"upstream":"http://x"}')
+             b'{"answer":{"allow":true}}', b'{"list":"rules"}', b'{"sync":0}',
+             b'{"rules":[],"upstream":"http://x"}')
     for line in (*(line + b"\n" for line in lines), b"x" * (1 << 20)):
         e = Egress(is_greeted=False)  # its settings are valid, and a later line is refused
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
@@ -755,6 +756,22 @@ def listing():
         while "connections" not in (found := e.line()):
             pass
         assert found["connections"]["open"] == 299 and 0 < len(found["connections"]["newest"]) < 256, found
+
+
+def synced():
+    """A question whether all is told is answered behind what the gate had sent."""
+    with egress("good.site.org") as e:
+        e.say({"sync": 1})
+        assert e.line("synced") == 1
+        for number in range(2, 22):
+            # more frames than one turn handles, and more bytes than one read takes
+            e.send(*(opening(1000 * number + i, "none.site.org") for i in range(500)))
+            e.say({"sync": number})
+            for i in range(500):
+                e.net(name="none.site.org", verdict="deny")
+            assert e.line("synced") == number
+            for i in range(500):
+                e.refused(1000 * number + i, "no-rule")
 
 
 def confined():

@@ -19,13 +19,15 @@
 #include "egress/gate/gate_report.h"
 #include "egress/gate/gateway.h"
 #include "egress/launch/egress.h"
+#include "egress/launch/egress_news.h"
 #include "protocol/message.h"
 #include "sandbox/cgroup/watchdog.h"
 #include "sandbox/launch/spawn.h"
 
 #define NOW 1000000
-/* The constant of instance.c. */
+/* The constants of instance.c. */
 #define CLOSED_MS 2000
+#define SYNC_MS	  5000
 
 struct scene {
 	struct sandbox box; /* a sandbox without a process that could be killed */
@@ -240,6 +242,150 @@ static void test_without_its_network_a_sandbox_ends(void **state)
 	}
 }
 
+/* --- reports wait for hutch-egress -------------------------------------------------- */
+
+#define REPORT "report "
+#define OUTPUT "output "
+#define NEWS   "news "
+
+/* The order in which the owner of the instance gets frames and news. */
+static char heard[128];
+
+static int hear_frame(void *context, const struct frame *f, struct err *e)
+{
+	(void)context;
+	(void)e;
+	strcat(heard, f->type == MSG_REPORT ? REPORT : OUTPUT);
+	return 0;
+}
+
+static void hear_news(void *context, const struct egress_news *n, int64_t now)
+{
+	(void)context;
+	(void)now;
+	if (n->kind == EGRESS_NEWS_NET)
+		strcat(heard, NEWS);
+}
+
+/* A scene with a network of rules, whose other end is hutch-egress. */
+static void open_egress(struct egress *x, int *ret_egress)
+{
+	int ends[2];
+
+	open_scene(0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+	egress_init(x);
+	x->control = ends[0];
+	*ret_egress = ends[1];
+	s.instance.egress = x;
+	s.instance.take = hear_frame;
+	s.instance.egress_news = hear_news;
+	heard[0] = '\0';
+}
+
+static void close_egress(struct egress *x, int *egress)
+{
+	own_close(egress);
+	egress_done(x);
+	close_scene();
+}
+
+/* The executor sends frames without content. */
+static void send_frames(const uint16_t *types, size_t count)
+{
+	struct buffer b;
+
+	buffer_init(&b, 4096);
+	for (size_t i = 0; i < count; i++) {
+		const size_t begun = frame_begin(&b, types[i], 1);
+		assert_int_equal(frame_end(&b, begun, NULL), 0);
+	}
+	assert_int_equal(send(s.executor, buffer_data(&b), buffer_len(&b), 0),
+			 buffer_len(&b));
+	buffer_done(&b);
+}
+
+static void say(int egress, const char *line)
+{
+	assert_int_equal(send(egress, line, strlen(line), 0), strlen(line));
+}
+
+/* Checks the lines that hutch-egress gets. */
+static void assert_asked(int egress, const char *expected)
+{
+	char got[64] = "";
+
+	(void)recv(egress, got, sizeof(got) - 1, MSG_DONTWAIT);
+	assert_string_equal(got, expected);
+}
+
+static void turn_and_take(int64_t now)
+{
+	turn(now);
+	while (instance_take(&s.instance))
+		;
+}
+
+static void test_a_report_comes_after_what_hutch_egress_had_to_tell(void **state)
+{
+	static const uint16_t types[] = { MSG_OUTPUT, MSG_REPORT, MSG_OUTPUT,
+					  MSG_REPORT };
+	struct egress x;
+	int egress;
+
+	(void)state;
+	open_egress(&x, &egress);
+	send_frames(types, ARRAY_LEN(types));
+	turn_and_take(NOW);
+	assert_string_equal(heard, OUTPUT);
+	assert_asked(egress, "{\"sync\":1}\n");
+	say(egress, "{\"net\":{}}\n{\"set\":{}}\n");
+	turn_and_take(NOW + 1);
+	assert_string_equal(heard, OUTPUT NEWS);
+	say(egress, "{\"net\":{}}\n{\"synced\":1}\n");
+	turn_and_take(NOW + 2);
+	assert_string_equal(heard, OUTPUT NEWS NEWS REPORT OUTPUT);
+	/* The next report has a question of its own. */
+	assert_asked(egress, "{\"sync\":2}\n");
+	say(egress, "{\"synced\":1}\n");
+	turn_and_take(NOW + 3);
+	assert_string_equal(heard, OUTPUT NEWS NEWS REPORT OUTPUT);
+	say(egress, "{\"synced\":2}\n");
+	turn_and_take(NOW + 4);
+	assert_string_equal(heard, OUTPUT NEWS NEWS REPORT OUTPUT REPORT);
+	assert_int_equal(instance_due(&s.instance), 0);
+	close_egress(&x, &egress);
+}
+
+static void test_a_report_does_not_wait_for_ever(void **state)
+{
+	static const uint16_t types[] = { MSG_REPORT };
+	struct egress x;
+	int egress;
+
+	(void)state;
+	open_egress(&x, &egress);
+	send_frames(types, ARRAY_LEN(types));
+	turn_and_take(NOW);
+	assert_int_equal(instance_due(&s.instance), NOW + SYNC_MS);
+	turn_and_take(NOW + SYNC_MS - 1);
+	assert_string_equal(heard, "");
+	turn_and_take(NOW + SYNC_MS);
+	assert_string_equal(heard, REPORT);
+	/* hutch-egress ends while another one waits. */
+	send_frames(types, ARRAY_LEN(types));
+	turn_and_take(NOW + SYNC_MS);
+	assert_string_equal(heard, REPORT);
+	own_close(&egress);
+	turn_and_take(NOW + SYNC_MS);
+	assert_string_equal(heard, REPORT REPORT);
+	/* There is none to wait for any more. */
+	send_frames(types, ARRAY_LEN(types));
+	turn_and_take(NOW + SYNC_MS);
+	assert_string_equal(heard, REPORT REPORT REPORT);
+	close_egress(&x, &egress);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -250,6 +396,8 @@ int main(void)
 		cmocka_unit_test(test_after_the_end_nothing_is_due),
 		cmocka_unit_test(test_no_program_starts_before_its_network),
 		cmocka_unit_test(test_without_its_network_a_sandbox_ends),
+		cmocka_unit_test(test_a_report_comes_after_what_hutch_egress_had_to_tell),
+		cmocka_unit_test(test_a_report_does_not_wait_for_ever),
 	};
 
 	return cmocka_run_group_tests_name("guest", tests, NULL, NULL);
