@@ -135,14 +135,23 @@ static int check_keys(const struct json *object, const struct json **room, struc
 	return 0;
 }
 
+static bool has_two_keys(const struct json *value)
+{
+	return value->type == JSON_OBJECT && value->child && value->child->next;
+}
+
 static int check_all_keys(const struct build *b, struct err *e)
 {
-	AUTO_FREE const struct json **room = mem_new(b->count * sizeof(*room));
+	AUTO_FREE const struct json **room = NULL;
 
-	for (size_t i = 0; i < b->count; i++)
-		if (b->values[i].type == JSON_OBJECT &&
-		    check_keys(&b->values[i], room, e) < 0)
+	for (size_t i = 0; i < b->count; i++) {
+		if (!has_two_keys(&b->values[i]))
+			continue;
+		if (!room)
+			room = mem_new(b->count * sizeof(*room));
+		if (check_keys(&b->values[i], room, e) < 0)
 			return -1;
+	}
 	return 0;
 }
 
@@ -178,6 +187,19 @@ static char *put_text(char *to, const char *text, size_t most)
 
 	memcpy(to, text, len);
 	return to + len;
+}
+
+static char *put_number(char *to, size_t number)
+{
+	char digits[20];
+	size_t count = 0;
+
+	do
+		digits[count++] = (char)('0' + number % 10);
+	while (number /= 10);
+	while (count)
+		*to++ = digits[--count];
+	return to;
 }
 
 void json_root(const struct json *doc, const char *name, struct json_at *ret)
@@ -229,8 +251,11 @@ bool json_step(const struct json_at *list, struct json_at *item)
 {
 	if (json_type(list) != JSON_ARRAY || !step(list, item))
 		return false;
-	(void)snprintf(item->place, sizeof(item->place), "%.*s[%zu]", JSON_PLACE_MAX - 24,
-		       list->place, item->index);
+	char *end = put_text(item->place, list->place, JSON_PLACE_MAX - 24);
+	*end++ = '[';
+	end = put_number(end, item->index);
+	*end++ = ']';
+	*end = '\0';
 	return true;
 }
 
