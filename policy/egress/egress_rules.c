@@ -84,47 +84,19 @@ static int check_why(const char *why, struct err *e)
 	return 0;
 }
 
-/* Makes the rules of one word, or of its preset, in `ret`, which has room for them. */
-static int parse_all(const struct egress_word *word, const struct list *targets,
-		     struct egress_rule *ret, struct err *e)
+static int make_rule(struct egress_rule *ret, const struct egress_word *word,
+		     const char *target, struct err *e)
 {
-	const bool is_preset = *word->target == '@';
-
-	for (size_t i = 0; i < targets->count; i++) {
-		struct egress_rule *rule = &ret[i];
-		if (egress_rule_parse(rule, word->verdict, targets->items[i], e) < 0 ||
-		    (word->as && egress_rule_rename(rule, word->as, e) < 0))
-			return -1;
-		if (is_preset && strcmp(word->target, targets->items[i]) != 0) {
-			free(rule->text);
-			rule->text =
-				text_format("%s (%s)", targets->items[i], word->target);
-		}
-		rule->has_any_tls = word->has_any_tls;
-		rule->why = word->why ? text_copy(word->why) : NULL;
-		rule->from = word->from ? text_copy(word->from) : NULL;
+	if (egress_rule_parse(ret, word->verdict, target, e) < 0)
+		return -1;
+	if (word->as && egress_rule_rename(ret, word->as, e) < 0) {
+		egress_rule_done(ret);
+		return -1;
 	}
+	ret->has_any_tls = word->has_any_tls;
+	ret->why = word->why ? text_copy(word->why) : NULL;
+	ret->from = word->from ? text_copy(word->from) : NULL;
 	return 0;
-}
-
-/* Gives the targets for which the word stands: its own, or those of its preset. */
-static int expand(const struct egress_word *word, struct list *ret, struct err *e)
-{
-	const char *preset = word->target + 1;
-
-	/* "@host:PORT" is a target itself. */
-	if (*word->target != '@' || !strncmp(preset, "host:", 5) ||
-	    !strcmp(preset, "host")) {
-		list_add(ret, word->target);
-		return 0;
-	}
-	if (strchr(preset, ':')) {
-		(void)err_set(e, ERR_USAGE, "'%.100s': a preset has its own ports",
-			      word->target);
-		return err_remedy(e, "@%.*s is the rule", (int)strcspn(preset, ":"),
-				  preset);
-	}
-	return egress_preset_targets(preset, ret, e);
 }
 
 static int check_count(size_t count, struct err *e)
@@ -164,17 +136,49 @@ static int splice(struct egress_rules *r, size_t at, const struct egress_rule *a
 	return 0;
 }
 
-static int insert(struct egress_rules *r, size_t at, const struct egress_word *word,
-		  struct err *e)
+static bool is_preset(const char *target)
+{
+	/* "@host:PORT" is a target itself. */
+	return *target == '@' && strncmp(target, "@host:", 6) != 0 &&
+	       strcmp(target, "@host") != 0;
+}
+
+/* Gives the targets of the preset for which the word stands. */
+static int expand(const struct egress_word *word, struct list *ret, struct err *e)
+{
+	const char *preset = word->target + 1;
+
+	if (strchr(preset, ':')) {
+		(void)err_set(e, ERR_USAGE, "'%.100s': a preset has its own ports",
+			      word->target);
+		return err_remedy(e, "@%.*s is the rule", (int)strcspn(preset, ":"),
+				  preset);
+	}
+	return egress_preset_targets(preset, ret, e);
+}
+
+/* Makes the rules of a preset in `ret`, which has room for them. */
+static int make_all(const struct egress_word *word, const struct list *targets,
+		    struct egress_rule *ret, struct err *e)
+{
+	for (size_t i = 0; i < targets->count; i++) {
+		if (make_rule(&ret[i], word, targets->items[i], e) < 0)
+			return -1;
+		free(ret[i].text);
+		ret[i].text = text_format("%s (%s)", targets->items[i], word->target);
+	}
+	return 0;
+}
+
+static int insert_preset(struct egress_rules *r, size_t at,
+			 const struct egress_word *word, struct err *e)
 {
 	struct list targets = { 0 };
-	int result = word->why ? check_why(word->why, e) : 0;
+	int result = expand(word, &targets, e);
+	struct egress_rule *added = mem_zeroed(targets.count, sizeof(*added));
 
 	if (result == 0)
-		result = expand(word, &targets, e);
-	struct egress_rule *added = mem_zeroed(targets.count, sizeof(*added));
-	if (result == 0)
-		result = parse_all(word, &targets, added, e);
+		result = make_all(word, &targets, added, e);
 	if (result == 0 && targets.count)
 		result = splice(r, at, added, targets.count, e);
 	if (result == 0)
@@ -183,6 +187,23 @@ static int insert(struct egress_rules *r, size_t at, const struct egress_word *w
 		free_rules(added, targets.count);
 	list_done(&targets);
 	return result;
+}
+
+static int insert(struct egress_rules *r, size_t at, const struct egress_word *word,
+		  struct err *e)
+{
+	struct egress_rule one;
+
+	if (word->why && check_why(word->why, e) < 0)
+		return -1;
+	if (is_preset(word->target))
+		return insert_preset(r, at, word, e);
+	if (make_rule(&one, word, word->target, e) < 0)
+		return -1;
+	if (splice(r, at, &one, 1, e) == 0)
+		return 0;
+	egress_rule_done(&one);
+	return -1;
 }
 
 int egress_rules_insert(struct egress_rules *r, size_t at, const struct egress_word *word,
