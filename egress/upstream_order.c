@@ -14,11 +14,12 @@
 static char *rule_json(const struct egress_rule *rule)
 {
 	const char *preset = strstr(rule->text, " (@");
-	AUTO_FREE char *target = text_copy(rule->text);
+	const size_t len = preset ? (size_t)(preset - rule->text) : strlen(rule->text);
+	char target[EGRESS_TARGET_MAX + 1];
 	struct buffer b;
 
-	if (preset)
-		target[preset - rule->text] = '\0';
+	memcpy(target, rule->text, len);
+	target[len] = '\0';
 	json_write_begin(&b);
 	json_write_open(&b, NULL, "{");
 	json_write_text(&b, egress_verdict_word(rule->verdict), target);
@@ -31,23 +32,23 @@ static char *rule_json(const struct egress_rule *rule)
 	return json_write_end(&b);
 }
 
-static void send_rule(struct upstream *u, size_t index)
+/* Queues one rule.  `frame` is empty, and is empty afterwards. */
+static void send_rule(struct upstream *u, size_t index, struct buffer *frame)
 {
 	const bool is_none = !u->rules.count;
 	AUTO_FREE char *text = is_none ? text_copy("")
 				       : rule_json(&u->rules.items[index]);
 	const struct frames_set set = { u->generation, (uint32_t)index,
 					(uint32_t)u->rules.count, text };
-	struct buffer frame;
 
-	buffer_init(&frame, FRAMES_MAX);
-	if (frames_put_set(&frame, &set, NULL) < 0)
+	if (frames_put_set(frame, &set, NULL) < 0)
 		abort(); /* a target has EGRESS_TARGET_MAX bytes */
-	upstream_queue(u, &frame);
+	(void)gate_link_queue(&u->gate, frame, -1); /* fails for descriptors alone */
 }
 
 static void take_rules(struct upstream *u, struct egress_rules *rules)
 {
+	struct buffer frame;
 	size_t i = 0;
 
 	egress_rules_done(&u->rules);
@@ -58,9 +59,11 @@ static void take_rules(struct upstream *u, struct egress_rules *rules)
 	if (!u->rates)
 		abort();
 	u->generation++;
+	buffer_init(&frame, FRAMES_MAX);
 	do
-		send_rule(u, i);
+		send_rule(u, i, &frame);
 	while (++i < u->rules.count);
+	buffer_done(&frame);
 }
 
 /* Returns whether a connected socket may stay under the present rules. */
