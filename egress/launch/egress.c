@@ -82,7 +82,9 @@ int egress_open(struct egress *x, struct err *e)
 
 /* --- the two processes -------------------------------------------------------------- */
 
-/* Runs in a child: puts the descriptors at 3 and above, and becomes the program. */
+/* Runs in a child: puts the descriptors at 3 and above, and becomes the program.  The
+ * process leaves the launcher's group, to which a terminal sends Ctrl-C and timeout(1) its
+ * signal: these are for the command, which may go on and need its network. */
 static _Noreturn void become(const struct program *p, const int *fds, size_t count,
 			     char *const *argv)
 {
@@ -91,6 +93,7 @@ static _Noreturn void become(const struct program *p, const int *fds, size_t cou
 
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	(void)setpgid(0, 0); /* cannot fail: a child that leads no session */
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	/* above the numbers that are about to be filled */
 	int program = fcntl(p->fd, F_DUPFD_CLOEXEC, 100);

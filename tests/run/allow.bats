@@ -147,6 +147,22 @@ net() {
 	diff <(echo "$output" | sed 's/^ *//') <(printf '3 ["connect to n%d.org"]\n' {0..49} | sort)
 }
 
+# A signal to the group is that of timeout(1), and of Ctrl-C at a terminal.
+@test "a signal to hutch's process group leaves the network to the command" {
+	world setsid -w sh -c 'mkfifo "$HOME/in" "$HOME/out"
+		trap : TERM
+		"$HUTCH" run -i -e PATIENCE="$2" -v "$1:/net.py:ro" --network allow --allow example.org:7000 \
+			python3 -SE /net.py interrupted <"$HOME/in" >"$HOME/out" &
+		exec 5>"$HOME/in" 6<"$HOME/out"
+		read -r _ <&6
+		kill -TERM 0
+		read -r word <&6
+		echo "$word"
+		echo >&5
+		cat <&6' - "$here/net.py" "$PATIENCE"
+	[[ $output == $'SIGTERM\nb\'g\'' ]]
+}
+
 # kills PROGRAM: kills it by SIGKILL while a sandbox has a connection, which then makes another.
 kills() {
 	world setsid -w sh -c 'mkfifo "$HOME/in" "$HOME/out"

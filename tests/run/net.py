@@ -1,5 +1,6 @@
 """net.py CASE: what a program sees of a network of names; each case prints lines."""
 import os
+import signal
 import socket
 import sys
 
@@ -74,6 +75,14 @@ def outlives():
         print("hangs")
     except OSError:
         print("no connection")
+
+
+def interrupted():
+    """Connects after SIGTERM has come, and stdin says that all of the group have had it."""
+    signal.signal(signal.SIGTERM, lambda *_: os.write(1, b"SIGTERM\n"))
+    print("runs", flush=True)
+    sys.stdin.readline()
+    connect("example.org", 7000)
 
 
 def speaks_first():
