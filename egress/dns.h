@@ -38,6 +38,7 @@ enum dns_type {
 	DNS_A = 1,
 	DNS_PTR = 12,
 	DNS_AAAA = 28,
+	DNS_SRV = 33,
 	DNS_ANY = 255
 };
 

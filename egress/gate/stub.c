@@ -129,13 +129,21 @@ static void answer_address(struct gate *g, const struct asker *to,
 	answer(g, to, q, &r);
 }
 
+/* Tells whether a question is about a host that a program is about to connect to.  AAAA
+ * comes beside A.  SRV has the name of a service, for which no rule can be: apt asks for
+ * _http._tcp.HOST first, and takes HOST itself where there is no answer. */
+static bool is_of_host(const struct dns_question *q)
+{
+	return q->type != DNS_AAAA && q->type != DNS_SRV;
+}
+
 static void answer_refused(struct gate *g, const struct asker *to,
 			   const struct dns_question *q, const struct host_name *name,
 			   const struct egress_decision *d)
 {
 	const struct reply none = { .rcode = DNS_NXDOMAIN };
 
-	if (q->type != DNS_AAAA)
+	if (is_of_host(q))
 		tell_refused(g, d->rule == EGRESS_NO_RULE ? REASON_NO_RULE : REASON_RULE,
 			     d->rule, name->text);
 	if (host_name_is_special(name))

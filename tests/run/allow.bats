@@ -30,6 +30,12 @@ net() {
 	[[ $status == 1 && $output == "PermissionError" ]]
 }
 
+@test "a question for a service is no connection that was refused" {
+	net example.org -- python3 -SE /net.py service
+	[[ $output == $'code 0 answers 0\nPermissionError' ]]
+	[[ $stderr == *"a connection to other.org was refused"* && $stderr != *_tcp* ]]
+}
+
 @test "a name that does not exist is told so, and an address is not reached" {
 	net none.org -- python3 -SE /net.py absent
 	[[ ${lines[0]} == *"Name or service not known" && ${lines[1]} == "ConnectionResetError" ]]

@@ -18,6 +18,18 @@ def refused():
     connect("other.org", 443)
 
 
+def service():
+    """Asks for the service of a host, as apt does, and connects to another host."""
+    name = b"".join(bytes([len(label)]) + label for label in (b"_http", b"_tcp", b"example", b"org", b""))
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.connect(("10.0.2.2", 53))
+        sock.send(b"\0\1\1\0\0\1\0\0\0\0\0\0" + name + b"\0\x21\0\1")
+        reply = sock.recv(512)
+    print("code", reply[3] & 15, "answers", reply[7])
+    refused()
+    sys.exit(1)
+
+
 def absent():
     try:
         socket.getaddrinfo("none.org", 80)
