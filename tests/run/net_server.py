@@ -185,6 +185,10 @@ class Server(socketserver.ThreadingTCPServer):
         pass
 
 
+def serve(*words):
+    Server(*words).serve_forever()
+
+
 def tls(group=None):
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(f"{W}/cert.pem", f"{W}/key.pem")
@@ -193,22 +197,40 @@ def tls(group=None):
     return context
 
 
-for file_name in "asked", "reached":
-    note(file_name, end="")
-subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-                "-keyout", f"{W}/key.pem", "-out", f"{W}/cert.pem", "-days", "2", "-subj", "/CN=example.org",
-                "-addext", "subjectAltName=DNS:example.org,DNS:a.wild.org"], check=True, capture_output=True)
+def make_certificates():
+    """Makes an authority (ca.pem), and the certificate that it vouches for."""
+    def make(name, *words):
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+                        "-nodes", "-days", "2", "-keyout", f"{W}/{name}key.pem", *words],
+                       check=True, capture_output=True)
+    make("ca-", "-out", f"{W}/ca.pem", "-subj", "/CN=authority of the tests")
+    make("", "-out", f"{W}/cert.pem", "-subj", "/CN=example.org", "-CA", f"{W}/ca.pem",
+         "-CAkey", f"{W}/ca-key.pem", "-addext", "basicConstraints=critical,CA:FALSE",
+         "-addext", "subjectAltName=DNS:example.org,DNS:a.wild.org")
+
+
+def main(handler=Handler, more=()):
+    """Serves until it is killed; `handler` answers HTTP, and `more` are further servers: a function
+    that releases `listening` once it listens, and its arguments."""
+    for file_name in "asked", "reached":
+        note(file_name, end="")
+    make_certificates()
+    work = [
+        (take_datagrams, "10.9.0.2", 53), *((take_datagrams, PUBLIC, port) for port in (53, 123, 443, 7000)),
+        *((serve, *words) for words in (
+            (53, Resolver), (80, handler), (443, handler, tls()), (853, Greeter), (7000, Greeter),
+            (8443, handler, tls("secp521r1")))),
+        *(more or [(serve, 22, Greeter)]),
+    ]
+    for one, *words in work:
+        threading.Thread(target=one, args=words, daemon=True).start()
+    for _ in work:
+        listening.acquire()
+    os.write(3, b"ready\n")
+    os.close(3)
+    threading.Event().wait()
+
+
 listening = threading.Semaphore(0)
-work = [
-    (take_datagrams, "10.9.0.2", 53), *((take_datagrams, PUBLIC, port) for port in (53, 123, 443, 7000)),
-    *((lambda *words: Server(*words).serve_forever(), *words) for words in (
-        (53, Resolver), (80, Handler), (443, Handler, tls()), (853, Greeter), (7000, Greeter),
-        (8443, Handler, tls("secp521r1")), (22, Greeter))),
-]
-for one, *words in work:
-    threading.Thread(target=one, args=words, daemon=True).start()
-for _ in work:
-    listening.acquire()
-os.write(3, b"ready\n")
-os.close(3)
-threading.Event().wait()
+if __name__ == "__main__":
+    main()

@@ -3,7 +3,7 @@
 #
 # Two network namespaces, which a pair of devices joins: the "host", in which CMD runs as the
 # caller, without capabilities, and the "internet", in which net_server.py answers names and
-# connections at every address.  /etc/resolv.conf is the test's.
+# connections at every address.  /etc/resolv.conf is the test's.  NET_SERVER is another server.
 set -eu
 here=$(dirname "$(realpath "$0")")
 
@@ -20,7 +20,7 @@ outer() {
 internet() {
 	echo up
 	read -r _ <&4
-	exec python3 -SE "$here/net_server.py" 3>&1 >&2 4<&-
+	exec python3 -SE "${NET_SERVER:-$here/net_server.py}" 3>&1 >&2 4<&-
 }
 
 # hear: reads a line of the server.  The pipe has no other writer, so a dead server is its end.
