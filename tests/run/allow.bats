@@ -100,6 +100,17 @@ net() {
 	[[ ${lines[2]} == "[b'200']" && ${lines[3]} == ConnectionResetError ]]
 }
 
+@test "HTTP clients of Python and of Node fetch from the allowed name, and say that the other is denied" {
+	net example.org -- python3 -SE /net.py fetches
+	[[ $output == $'example.org /page\nPermission denied' ]]
+	command -v node >/dev/null || skip "this host has no node"
+	# shellcheck disable=SC2016 # of Node
+	net example.org -- node --input-type=module -e 'for (const name of ["example", "other"])
+		try { console.log((await (await fetch(`http://${name}.org/page`)).text()).trim()); }
+		catch (error) { console.log(error.cause.code); }'
+	[[ $output == $'example.org /page\nEACCES' ]]
+}
+
 @test "large bodies come whole, both ways" {
 	net example.org -- sh -c 'curl -sS http://example.org/big/16777216 | md5sum
 		curl -sSk https://example.org/big/16777216 | md5sum

@@ -3,6 +3,8 @@ import os
 import signal
 import socket
 import sys
+import urllib.error
+import urllib.request
 
 
 def connect(host, port):
@@ -112,6 +114,15 @@ def crowd():
             sock.sendall(b"GET / HTTP/1.1\r\nConnection: close\r\nHost: example.org\r\n\r\n")
             while sock.recv(4096):
                 pass
+
+
+def fetches():
+    for name in "example.org", "other.org":
+        try:
+            with urllib.request.urlopen(f"http://{name}/page") as answer:
+                print(answer.read().decode().strip())
+        except urllib.error.URLError as error:
+            print(error.reason.strerror)
 
 
 def smuggles():
