@@ -73,6 +73,8 @@ void ports_done(struct ports *p)
 	ports_end(p);
 	for (size_t i = 0; i < p->count; i++)
 		listener_done(&p->all[i].at);
+	for (size_t i = 0; i < p->knock_count; i++)
+		own_close(&p->knocks[i].fd);
 	free(p->all);
 	free(p->visits);
 	own_close(&p->epoll);
@@ -81,14 +83,24 @@ void ports_done(struct ports *p)
 
 /* --- ports ------------------------------------------------------------------------ */
 
+/* Makes what visits need, when the first one may come. */
+static int prepare(struct ports *p, struct err *e)
+{
+	if (p->epoll < 0)
+		p->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (p->epoll < 0)
+		return err_sys(e, "epoll_create1");
+	if (!p->visits)
+		p->visits = mem_zeroed(PORT_CONNECTS_MAX, sizeof(struct visit *));
+	return 0;
+}
+
 static int watch(struct ports *p, const struct port *port, struct err *e)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLET,
 				     .data.u64 = IS_PORT | port->number };
 
-	if (p->epoll < 0)
-		p->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (p->epoll < 0 || epoll_ctl(p->epoll, EPOLL_CTL_ADD, port->at.fd, &event) < 0)
+	if (epoll_ctl(p->epoll, EPOLL_CTL_ADD, port->at.fd, &event) < 0)
 		return err_sys(e, "watch %s", port->at.host);
 	return 0;
 }
@@ -108,10 +120,8 @@ int ports_add(struct ports *p, struct listener *at, uint16_t guest, struct err *
 			return err_set(e, ERR_EXISTS, "%s is published already",
 				       at->host);
 	port.at = *at;
-	if (watch(p, &port, e) < 0)
+	if (prepare(p, e) < 0 || watch(p, &port, e) < 0)
 		return -1;
-	if (!p->visits)
-		p->visits = mem_zeroed(PORT_CONNECTS_MAX, sizeof(struct visit *));
 	*at = (struct listener){ .fd = -1 };
 	p->has_paths = p->has_paths || port.at.host[0] == '/';
 	p->all = mem_resize(p->all, p->count + 1, sizeof(port));
@@ -375,6 +385,8 @@ static bool may_admit(const struct ports *p)
 
 static bool has_waiting(const struct ports *p)
 {
+	if (p->knock_count)
+		return true;
 	for (size_t i = 0; i < p->count; i++)
 		if (p->all[i].has_waiting)
 			return true;
@@ -395,12 +407,40 @@ void ports_allow(struct ports *p, size_t fds)
 		p->has_more = true;
 }
 
+int ports_connect(struct ports *p, int *socket, uint16_t guest, struct err *e)
+{
+	if (p->is_closed)
+		return err_set(e, ERR_GONE, "the sandbox takes no connection any more");
+	if (p->knock_count == PORTS_KNOCKS_MAX)
+		return err_set(e, ERR_LIMIT, "%d connections wait already",
+			       PORTS_KNOCKS_MAX);
+	if (prepare(p, e) < 0)
+		return -1;
+	p->knocks[p->knock_count++] = (struct knock){ fd_take(socket), guest };
+	p->has_more = true;
+	return 0;
+}
+
+static int admit_knocks(struct ports *p, int64_t now, struct err *e)
+{
+	while (p->knock_count && may_admit(p)) {
+		const struct knock k = p->knocks[0];
+		const struct port port = { .guest = k.guest };
+		memmove(&p->knocks[0], &p->knocks[1], --p->knock_count * sizeof(k));
+		if (dial(p, &port, k.fd, now, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int admit_all(struct ports *p, int64_t now, struct err *e)
 {
 	if (p->passing[0] >= 0 && channel_has_passed(p->channel))
 		close_passing(p);
 	if (clock_is_due(p->deaf_ms, now))
 		p->deaf_ms = 0;
+	if (admit_knocks(p, now, e) < 0)
+		return -1;
 	/* The ports accept in turn: even when few connections can be accepted, a busy
 	 * port does not starve the others. */
 	for (size_t idle = 0; idle < p->count && may_admit(p);) {

@@ -49,12 +49,23 @@ struct port {
 			   * gets the number */
 };
 
+/* The most sockets that wait for ports_connect(). */
+#define PORTS_KNOCKS_MAX 64
+
+/* A connected socket that waits to be led inside. */
+struct knock {
+	int fd; /* owned */
+	uint16_t guest;
+};
+
 struct ports {
 	struct port *all; /* owned */
 	size_t count;
 	/* owned; room for PORT_CONNECTS_MAX visits, allocated with the first port */
 	struct visit **visits;
 	size_t visit_count;
+	struct knock knocks[PORTS_KNOCKS_MAX]; /* the oldest first */
+	size_t knock_count;
 	size_t fds_max;	     /* how many descriptors all visits together may have */
 	unsigned wide_count; /* how many pipes were enlarged */
 	uint32_t last_number, last_id;
@@ -86,6 +97,11 @@ int ports_add(struct ports *p, struct listener *at, uint16_t guest, struct err *
 /* Removes the port that is published at the address `host`, and ends its visits.
  * ERR_NOT_FOUND: no port is published there. */
 int ports_remove(struct ports *p, const char *host, struct err *e);
+
+/* Leads one connected socket, which is taken over and does not block, to port `guest` inside, as a visit of
+ * no port: it comes before visits that wait in queues of the kernel.  ERR_LIMIT:
+ * PORTS_KNOCKS_MAX wait already; ERR_GONE: no connection is accepted any more. */
+int ports_connect(struct ports *p, int *socket, uint16_t guest, struct err *e);
 
 /* For each port that was found in a range, writes a line with its number to `to`. */
 void ports_tell(const struct ports *p, int to);

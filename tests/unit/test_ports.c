@@ -432,6 +432,53 @@ static void test_a_channel_that_is_full_leaves_them_in_the_queue(void **state)
 	assert_int_equal(s->p.visit_count, 1);
 }
 
+/* A socket that is not accepted from a port is led inside, too; with a full channel it
+ * waits, and those beyond the bound are refused. */
+static void test_a_connected_socket_is_led_inside(void **state)
+{
+	struct scene *s = *state;
+	uint32_t id;
+	int pair[2];
+
+	tcp_pair(pair);
+	unblock(pair[1]);
+	AUTO_CLOSE int c = pair[0];
+	assert_true(buffer_append(&s->channel.out, "x", 1));
+	assert_int_equal(ports_connect(&s->p, &pair[1], 80, &s->e), 0);
+	assert_int_equal(pair[1], -1);
+	assert_int_equal(ports_due(&s->p), PORTS_AT_ONCE);
+	assert_int_equal(work(s), 0);
+	assert_int_equal(s->p.visit_count, 0);
+	buffer_consume(&s->channel.out, 1);
+	assert_int_equal(ports_work(&s->p, false, NOW, &s->e), 0);
+	id = told(s, MSG_DIAL);
+	assert_int_equal(write(c, "GET", 3), 3);
+	work_when(s);
+	must_read(s->in, "GET");
+	assert_int_equal(says(s, MSG_CLOSED, id, ECONNREFUSED), 0);
+	assert_int_equal(how_it_ends(c), ECONNRESET);
+}
+
+static void test_few_connected_sockets_wait(void **state)
+{
+	struct scene *s = *state;
+	int ends[2 * PORTS_KNOCKS_MAX + 2];
+
+	assert_true(buffer_append(&s->channel.out, "x", 1));
+	for (int i = 0; i <= PORTS_KNOCKS_MAX; i++) {
+		tcp_pair(ends + 2 * i);
+		int result = ports_connect(&s->p, &ends[2 * i], 80, &s->e);
+		assert_int_equal(result, i == PORTS_KNOCKS_MAX ? -1 : 0);
+	}
+	assert_int_equal(s->e.kind, ERR_LIMIT);
+	ports_close(&s->p);
+	assert_int_equal(ports_connect(&s->p, &ends[2 * PORTS_KNOCKS_MAX], 80, &s->e),
+			 -1);
+	assert_int_equal(s->e.kind, ERR_GONE);
+	for (int i = 0; i < 2 * PORTS_KNOCKS_MAX + 2; i++)
+		own_close(&ends[i]);
+}
+
 static void test_a_port_that_is_removed_takes_its_visits_along(void **state)
 {
 	struct scene *s = *state;
@@ -654,6 +701,8 @@ int main(void)
 		TEST(test_nothing_is_said_after_the_last_word),
 		TEST(test_there_is_a_bound),
 		TEST(test_a_channel_that_is_full_leaves_them_in_the_queue),
+		TEST(test_a_connected_socket_is_led_inside),
+		TEST(test_few_connected_sockets_wait),
 		TEST(test_a_port_that_is_removed_takes_its_visits_along),
 		TEST(test_the_same_socket_is_published_once),
 		TEST(test_closed_ports_let_nobody_in),
