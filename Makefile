@@ -74,7 +74,7 @@ FILES_policy/bash := ansi_c compound expansion heredoc list scan simple test tre
 USES_policy/bash := base
 
 FILES_policy/egress := address egress_check egress_presets egress_rule egress_rules \
-    egress_rules_json host_name reason
+    egress_rules_json host_name reason sandbox_name
 USES_policy/egress := base policy/json
 
 FILES_policy := bpf_eval command_option commands commands_builtin commands_run egress_policy environment \
@@ -135,7 +135,7 @@ USES_sandbox/kernel := base policy/seccomp policy
 FILES_egress := asks client_hello dialer dns dns_names egress_confine frames http_body http_head gate_link \
     host_addresses hosts_file known_names lookups name_rate net_line resolved resolver \
     supervisor_link tcp_bytes upstream upstream_dial upstream_frame upstream_list upstream_open upstream_order \
-    upstream_tell verdict
+    upstream_peer upstream_tell verdict
 USES_egress := base policy/json policy/egress sandbox/kernel
 
 FILES_egress/gate := flow flow_http flow_tls gate gateway link raw_socket refusals stream stub tproxy

@@ -1,6 +1,7 @@
 /* hutch-egress: see upstream.h.  Descriptor 3 leads to hutch-gate, descriptor 4 to the
- * supervisor of the sandbox; both are stream sockets.  There is no argument, and the
- * environment is not read. */
+ * supervisor of the sandbox; both are stream sockets.  With an argument, which does not
+ * matter, descriptor 5 leads to the process that connects to other sandboxes
+ * (peer_frames.h).  The environment is not read. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #include "egress/egress_confine.h"
 #include "egress/upstream.h"
 
-enum { GATE = 3, SUPERVISOR = 4 };
+enum { GATE = 3, SUPERVISOR, PEERS };
 
 static int run(struct upstream *u, struct err *e)
 {
@@ -25,19 +26,21 @@ static int run(struct upstream *u, struct err *e)
 		return err_set(e, ERR_SYSTEM, "empty the environment");
 	if (egress_confine_limits(e) < 0 || upstream_init(u, GATE, SUPERVISOR, e) < 0)
 		return -1;
-	const int keep[] = { GATE, SUPERVISOR, u->epoll, u->routes };
-	if (egress_confine_enter(keep, ARRAY_LEN(keep), e) < 0)
+	const int keep[] = { GATE, SUPERVISOR, u->epoll, u->routes, u->peers };
+	if (egress_confine_enter(keep, ARRAY_LEN(keep) - (u->peers < 0), e) < 0)
 		return -1;
 	return upstream_run(u, e);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	static struct upstream u; /* 50 KiB, of which few pages are touched */
 	struct err e;
 	int code = 0;
 
+	(void)argv;
 	(void)prctl(PR_SET_NAME, "hutch-egress");
+	u.peers = argc > 1 ? PEERS : -1;
 	if (run(&u, &e) < 0) {
 		(void)fprintf(stderr, "hutch-egress: %s\n", e.text);
 		code = 1;

@@ -87,7 +87,8 @@ int upstream_init(struct upstream *u, int gate, int supervisor, struct err *e)
 		return -1;
 	u->lookups.resolver = u->resolver;
 	u->lookups.hosts = &u->hosts;
-	if (add(u->epoll, gate, UPSTREAM_GATE, e) < 0)
+	if (add(u->epoll, gate, UPSTREAM_GATE, e) < 0 ||
+	    (u->peers >= 0 && add(u->epoll, u->peers, UPSTREAM_PEERS, e) < 0))
 		return -1;
 	return add(u->epoll, supervisor, UPSTREAM_SUPERVISOR, e);
 }
@@ -106,6 +107,7 @@ void upstream_done(struct upstream *u)
 	gate_link_done(&u->gate);
 	supervisor_link_done(&u->supervisor);
 	own_close(&u->routes);
+	own_close(&u->peers);
 	own_close(&u->epoll);
 }
 
@@ -121,7 +123,7 @@ static int64_t due(const struct upstream *u)
 		const struct connection *c = u->connections[i];
 		if (c->state == CONNECTION_DIALING)
 			at = clock_sooner(at, dialer_due(&c->dialer));
-		else if (c->state == CONNECTION_CUT)
+		else if (c->state == CONNECTION_CUT || c->state == CONNECTION_JOINING)
 			at = clock_sooner(at, c->due);
 	}
 	return at;
@@ -136,6 +138,9 @@ static void tick(struct upstream *u)
 		if (c->state == CONNECTION_DIALING &&
 		    clock_is_due(dialer_due(&c->dialer), u->now)) {
 			upstream_dial_step(u, c);
+		} else if (c->state == CONNECTION_JOINING &&
+			   clock_is_due(c->due, u->now)) {
+			upstream_refuse(u, c, REASON_UPSTREAM_FAILED);
 		} else if (c->state == CONNECTION_CUT && clock_is_due(c->due, u->now)) {
 			/* The gate has not obeyed: its copy is of no use from now on. */
 			(void)shutdown(c->fd, SHUT_RDWR);
@@ -220,6 +225,9 @@ static void handle(struct upstream *u, const struct epoll_event *event, struct t
 		break;
 	case UPSTREAM_ATTEMPT:
 		upstream_dial_ready(u, fd);
+		break;
+	case UPSTREAM_PEERS:
+		upstream_peer_ready(u);
 		break;
 	case UPSTREAM_GATE:
 		t->is_gate = event->events & (EPOLLIN | EPOLLERR | EPOLLHUP);

@@ -4,6 +4,9 @@
  *	OPEN ─▶ rules ─▶ (ask) ─▶ lookup ─▶ each address checked ─▶ dialer ─▶ OK + socket
  *		  └────────┴─────────┴──────────────┴──────────────────┴──▶ NO(reason)
  *
+ * A connection to another sandbox (sandbox_name.h) needs neither a lookup nor the dialer:
+ * another process makes it (upstream_peer.c).
+ *
  * The gate is taken for hostile: all rules are judged here, and what it says of a
  * connection is only compared or written down.  A frame that breaks the protocol ends the
  * process, and with it every connection: the gate's end of the channel then closes, and
@@ -50,8 +53,9 @@ enum connection_state {
 	CONNECTION_ASKING,  /* for the user's answer */
 	CONNECTION_LOOKING, /* for the name's addresses */
 	CONNECTION_DIALING,
-	CONNECTION_OPEN, /* the gate has the socket */
-	CONNECTION_CUT	 /* and shall close it */
+	CONNECTION_JOINING, /* for the socket to another sandbox */
+	CONNECTION_OPEN,    /* the gate has the socket */
+	CONNECTION_CUT	    /* and shall close it */
 };
 
 struct connection {
@@ -62,23 +66,29 @@ struct connection {
 	size_t rule;	       /* the index of the rule that allows or asks */
 	bool is_asked;	       /* the user has allowed it */
 	bool is_loopback;      /* it goes to the host's loopback */
+	bool is_peer;	       /* it goes to another sandbox (sandbox_name.h) */
+	uint32_t ticket;       /* while JOINING (peer_frames.h) */
 	struct lookup *lookup; /* while LOOKING */
 	struct dialer dialer;
 	int fds[DIALER_ADDRESSES_MAX]; /* owned: of attempts, -1: none */
 	int fd;			       /* owned: a copy of the connected socket */
-	struct address peer;	       /* that it is connected to */
-	int64_t began, due;	       /* due: when CUT is enforced; 0: never */
+	struct address peer; /* that it is connected to; none: another sandbox */
+	int64_t began,
+		due; /* due: when CUT is enforced, or JOINING has failed; 0: never */
 	struct host_name cname;
 	char sni[FRAMES_NAME_MAX + 1], alpn[FRAMES_ALPN_MAX + 1];
 };
 
 struct question {
 	uint32_t id; /* 0: free */
-	struct lookup *lookup;
+	struct lookup *lookup; /* NULL: it is about a sandbox */
+	uint32_t ticket;       /* of that question */
 };
 
 struct upstream {
 	int epoll, routes; /* owned */
+	int peers; /* owned: to the process that connects to sandboxes; -1: there is none */
+	uint32_t ticket; /* the last one */
 	struct gate_link gate;
 	struct supervisor_link supervisor;
 	struct resolver *resolver; /* owned */
@@ -104,7 +114,8 @@ struct upstream {
 
 /* upstream_init() opens all that needs files; the caller confines the process
  * (egress_confine.h) before upstream_run(), which returns 0 when the gate or the
- * supervisor has closed its end, and -1 for an error.  `u` is a zero object. */
+ * supervisor has closed its end, and -1 for an error.  `u` is a zero object, but for
+ * u->peers. */
 int upstream_init(struct upstream *u, int gate, int supervisor, struct err *e);
 int upstream_run(struct upstream *u, struct err *e);
 void upstream_done(struct upstream *u);
@@ -133,8 +144,18 @@ void upstream_dial(struct upstream *u, struct connection *c,
 void upstream_dial_step(struct upstream *u, struct connection *c);
 /* Handles the end of an attempt. */
 void upstream_dial_ready(struct upstream *u, int fd);
+/* Sets the options of a connected socket. */
+void upstream_dial_options(int fd);
 /* Closes the sockets of attempts. */
 void upstream_dial_stop(struct upstream *u, struct connection *c);
+
+/* upstream_peer.c: asks for a socket to another sandbox; the connection may be gone
+ * afterwards. */
+void upstream_peer_connect(struct upstream *u, struct connection *c);
+/* Asks whether there is such a sandbox.  False: no answer will come. */
+bool upstream_peer_ask(struct upstream *u, struct question *q, const char *name);
+/* Reads replies. */
+void upstream_peer_ready(struct upstream *u);
 
 /* upstream_tell.c: the ends of connections, and the lines about them. */
 struct connection *upstream_find(const struct upstream *u, uint32_t id);

@@ -63,7 +63,7 @@ void upstream_dial_stop(struct upstream *u, struct connection *c)
 
 /* The sockets of both sides pass on what has come at once; a peer that has vanished is
  * noticed at some time. */
-static void set_options(int fd)
+void upstream_dial_options(int fd)
 {
 	const int on = 1;
 
@@ -77,7 +77,7 @@ static void connected(struct upstream *u, struct connection *c, size_t i)
 	c->fd = take_attempt(u, c, i);
 	c->peer = c->dialer.addresses[i];
 	upstream_dial_stop(u, c);
-	set_options(c->fd);
+	upstream_dial_options(c->fd);
 	upstream_allow(u, c);
 }
 

@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/frame.h"
 #include "egress/upstream.h"
+#include "policy/egress/sandbox_name.h"
 
 static int take_hello(struct upstream *u, const struct frame *f, struct err *e)
 {
@@ -113,6 +114,18 @@ static struct question *find_question(struct upstream *u, uint32_t id)
 	return NULL;
 }
 
+/* A question about another sandbox stays on this host, so that a wildcard's rule is enough
+ * for one. */
+static void take_resolve_peer(struct upstream *u, uint32_t id, const char *name)
+{
+	struct question *q = find_question(u, 0);
+
+	if (q && upstream_peer_ask(u, q, name))
+		q->id = id;
+	else
+		resolved(u, id, FRAMES_NXDOMAIN);
+}
+
 /* Only a name that a rule allows as it is may leave for a mere question: of others the
  * guest has chosen a part, and DNS would carry it out. */
 static int take_resolve(struct upstream *u, const struct frame *f, struct err *e)
@@ -126,7 +139,12 @@ static int take_resolve(struct upstream *u, const struct frame *f, struct err *e
 		return -1;
 	if (find_question(u, f->id) && f->id)
 		return err_set(e, ERR_PROTOCOL, "question %u is open already", f->id);
-	if (!read_name(text, &name) ||
+	if (read_name(text, &name) && sandbox_name_is(name.text) &&
+	    egress_rules_lookup(&u->rules, &name, NULL) != EGRESS_LOOKUP_REFUSED) {
+		take_resolve_peer(u, f->id, name.text);
+		return 0;
+	}
+	if (!read_name(text, &name) || sandbox_name_is(name.text) ||
 	    egress_rules_lookup(&u->rules, &name, &d) != EGRESS_LOOKUP_ALLOWED) {
 		resolved(u, f->id, FRAMES_EMPTY);
 		return 0;
@@ -140,7 +158,7 @@ static int take_resolve(struct upstream *u, const struct frame *f, struct err *e
 		resolved(u, f->id, FRAMES_EMPTY);
 		return 0;
 	}
-	*q = (struct question){ f->id, lookup };
+	*q = (struct question){ .id = f->id, .lookup = lookup };
 	u->lookups.has_news |= !lookup->is_pending;
 	return 0;
 }

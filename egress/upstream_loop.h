@@ -6,3 +6,4 @@
 #define UPSTREAM_ATTEMPT    (2ull << 32)
 #define UPSTREAM_GATE	    (3ull << 32)
 #define UPSTREAM_SUPERVISOR (4ull << 32)
+#define UPSTREAM_PEERS	    (5ull << 32)

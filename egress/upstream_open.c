@@ -6,6 +6,7 @@
 #include "base/own.h"
 #include "egress/name_rate.h"
 #include "egress/upstream.h"
+#include "policy/egress/sandbox_name.h"
 
 static enum host_addresses_answer is_own(void *context, const struct address *a)
 {
@@ -105,7 +106,7 @@ static void look_up(struct upstream *u, struct connection *c)
 /* Compares the name in TLS with the connection's, as the gate has done before. */
 static enum reason judge_tls(const struct upstream *u, const struct connection *c)
 {
-	if (c->proto != FRAMES_TLS || !c->goal.name.len || c->is_loopback)
+	if (c->proto != FRAMES_TLS || !c->goal.name.len || c->is_loopback || c->is_peer)
 		return REASON_NONE;
 	if (!c->sni[0])
 		return u->rules.items[c->rule].has_any_tls ? REASON_NONE
@@ -123,6 +124,10 @@ static void begin(struct upstream *u, struct connection *c)
 
 	if (c->is_loopback) {
 		upstream_dial(u, c, loopback, ARRAY_LEN(loopback));
+		return;
+	}
+	if (c->is_peer) {
+		upstream_peer_connect(u, c);
 		return;
 	}
 	if (c->goal.name.len) {
@@ -151,6 +156,7 @@ void upstream_decide(struct upstream *u, struct connection *c)
 		return;
 	}
 	c->is_loopback = verdict_is_loopback(&u->rules, &v);
+	c->is_peer = sandbox_name_is(c->goal.name.text);
 	enum reason reason = judge_tls(u, c);
 	if (reason != REASON_NONE)
 		upstream_refuse(u, c, reason);
@@ -182,7 +188,7 @@ static void answer_question(struct upstream *u, struct question *q)
 static void settle_lookups(struct upstream *u)
 {
 	for (size_t i = 0; i < UPSTREAM_QUESTIONS_MAX; i++)
-		if (u->questions[i].id && !u->questions[i].lookup->is_pending)
+		if (u->questions[i].lookup && !u->questions[i].lookup->is_pending)
 			answer_question(u, &u->questions[i]);
 	/* From the last to the first, since a connection that is removed is replaced by
 	 * the last one. */

@@ -77,7 +77,7 @@ static bool may_stay(struct upstream *u, struct connection *c)
 	    c->is_loopback != verdict_is_loopback(&u->rules, &v))
 		return false;
 	c->rule = v.rule;
-	if (c->is_loopback || !c->goal.name.len)
+	if (c->is_loopback || c->is_peer || !c->goal.name.len)
 		return true;
 	egress_rules_resolved(&u->rules, &c->peer, c->goal.port, &d);
 	return d.verdict != EGRESS_DENY;

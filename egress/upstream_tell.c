@@ -166,6 +166,7 @@ void upstream_refuse(struct upstream *u, struct connection *c, enum reason reaso
 	upstream_remove(u, c);
 }
 
+/* A connection to another sandbox has no address, which is sent as "::". */
 static struct frames_address address_for_frame(const struct address *a)
 {
 	struct frames_address x = { .len = a->family == 4 ? 4 : 16 };

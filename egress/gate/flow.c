@@ -14,6 +14,7 @@
 #include "egress/gate/flow_http.h"
 #include "egress/gate/flow_tls.h"
 #include "egress/gate/gate.h"
+#include "policy/egress/sandbox_name.h"
 
 _Static_assert((GATE_FLOWS_MAX & (GATE_FLOWS_MAX - 1)) == 0, "ids hold the slot");
 
@@ -79,13 +80,17 @@ static void ask(struct gate *g, struct flow *f, enum frames_proto proto)
 static void begin(struct gate *g, struct flow *f)
 {
 	f->state = FLOW_READS;
-	if (f->port == 53)
+	if (f->port == 53) {
 		f->state = FLOW_ANSWERS;
-	else if (*f->name && f->port == 80)
+	} else if (sandbox_name_is(f->name)) {
+		/* Programs use a shorter name, and the sandbox is one host. */
+		f->reading = FLOW_OPAQUE;
+		ask(g, f, FRAMES_OPAQUE);
+	} else if (*f->name && f->port == 80) {
 		flow_http_begin(f);
-	else if (*f->name && f->port == 443)
+	} else if (*f->name && f->port == 443) {
 		f->reading = FLOW_HELLO;
-	else {
+	} else {
 		f->reading = *f->name ? FLOW_FIRST_BYTE : FLOW_OPAQUE;
 		ask(g, f, FRAMES_OPAQUE);
 	}
