@@ -162,9 +162,9 @@ USES_sandbox/monitor := base policy/seccomp policy sandbox/kernel sandbox/plan
 FILES_sandbox/root := root_copy cow cow_mount root_fuse root_fuse_server jail mounts overlay overlay_upper merged_view
 USES_sandbox/root := base policy store sandbox/kernel sandbox/state sandbox/plan
 
-FILES_sandbox/launch := audit audit_net audit_policy channel instance janitor launch audit_json ports result spawn \
+FILES_sandbox/launch := audit audit_net audit_policy channel instance janitor launch audit_json peers ports result spawn \
     supervise
-USES_sandbox/launch := base policy/json policy protocol store sandbox/kernel egress/launch sandbox/cgroup sandbox/state \
+USES_sandbox/launch := base policy/json policy protocol store sandbox/kernel egress egress/launch sandbox/cgroup sandbox/state \
     sandbox/plan sandbox/monitor sandbox/root
 
 FILES_sandbox/landlock := landlock_exec landlock_rules subreaper landlock_run

@@ -10,6 +10,7 @@
 #include "base/own.h"
 #include "policy/egress/egress_rules.h"
 #include "policy/extra_host.h"
+#include "policy/egress/sandbox_name.h"
 #include "policy/policy.h"
 
 /* Returns JSON without newlines and tabs.  They stand only between the tokens of JSON, and
@@ -104,6 +105,47 @@ int egress_policy_add(struct policy *p, enum egress_verdict verdict, const char 
 	return 0;
 }
 
+static int join(struct policy *p, const char *network, struct err *e)
+{
+	if (!sandbox_name_is_network(network)) {
+		(void)err_set(e, ERR_USAGE,
+			      "--network-join: '%.60s' is no name of a network", network);
+		return err_remedy(e,
+				  "lower-case letters, digits, - and _, at most %d bytes",
+				  SANDBOX_NAME_NETWORK_MAX);
+	}
+	if (list_has(&p->joins, network))
+		return 0;
+	if (p->joins.count == SANDBOX_NAME_JOINS_MAX)
+		return err_set(e, ERR_LIMIT,
+			       "--network-join: a sandbox joins at most %d networks",
+			       SANDBOX_NAME_JOINS_MAX);
+	list_add(&p->joins, network);
+	return 0;
+}
+
+int egress_policy_join(struct policy *p, const char *word, struct err *e)
+{
+	const char *port = strchr(word, ':');
+	AUTO_FREE char *network = text_format(
+		"%.*s", (int)(port ? (size_t)(port - word) : strlen(word)), word);
+
+	if (join(p, network, e) < 0)
+		return -1;
+	if (port) {
+		AUTO_FREE char *target =
+			text_format("*.%s." SANDBOX_NAME_ZONE "%s", network, port);
+		AUTO_FREE char *from = text_format("--network-join %s", word);
+		AUTO_FREE char *json = egress_policy_text(EGRESS_ALLOW, target);
+		if (egress_rules_add_json(&p->egress_rules, json, NULL, e) < 0)
+			return err_from(e, from);
+		list_add(&p->egress, json);
+	}
+	if (p->network == NETWORK_NONE && !p->has_network_flag)
+		p->network = NETWORK_ALLOW;
+	return 0;
+}
+
 int egress_policy_check(const struct policy *p, struct err *e)
 {
 	if (p->egress.count && p->network != NETWORK_ALLOW) {
@@ -113,5 +155,10 @@ int egress_policy_check(const struct policy *p, struct err *e)
 		return err_remedy(e, "--network allow connects to what --allow and a "
 				     "policy's egress name, and to nothing else");
 	}
+	if (p->joins.count && p->network != NETWORK_ALLOW)
+		return err_set(e, ERR_USAGE,
+			       "--network-join needs a network of rules, and says "
+			       "nothing with --network %s",
+			       policy_network_word(p));
 	return egress_rules_check_bounds(&p->egress_rules, e);
 }

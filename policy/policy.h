@@ -91,6 +91,7 @@ struct policy {
 			        * the sandbox's, or one that hutch makes */
 	char *audit;	       /* --audit: "on", "off" or a folder as typed; NULL: off */
 	struct list rules;     /* the texts of --rule (rules.h) */
+	struct list joins;     /* the networks of --network-join (sandbox_name.h) */
 	struct list egress;    /* the rules of --allow in JSON, in order (egress_policy.h) */
 	struct egress_rules egress_rules; /* the same rules, read; owned */
 	struct list add_hosts; /* the values of --add-host (extra_host.h) */

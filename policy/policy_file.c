@@ -54,6 +54,7 @@ const struct setting_kind setting_kinds[] = {
 	{ "add_hosts", "add-host", SETTING_LIST, false },
 	{ "publish", "publish", SETTING_LIST, false },
 	{ "egress.rules", "allow", SETTING_OBJECTS, false },
+	{ "network_join", "network-join", SETTING_LIST, false },
 	{ "capabilities.add", "cap-add", SETTING_LIST, false },
 	{ "capabilities.drop", "cap-drop", SETTING_LIST, false },
 	{ "seccomp", "seccomp", SETTING_TEXT, true },

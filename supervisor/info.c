@@ -99,6 +99,10 @@ static void put_network(const struct launch *l, struct buffer *b)
 	json_write_open(b, "network", "{");
 	json_write_text(b, "mode", policy_network_word(l->policy));
 	json_write_text(b, "form", egress_form_name(l->egress.form));
+	json_write_open(b, "joins", "[");
+	for (size_t i = 0; i < l->policy->joins.count; i++)
+		json_write_text(b, NULL, l->policy->joins.items[i]);
+	json_write_close(b, "]");
 	json_write_close(b, "}");
 }
 

@@ -355,6 +355,7 @@ static const char *const remove_keys[] = { "host", NULL };
 static const char *const net_set_keys[] = { "rules", NULL };
 static const char *const net_add_keys[] = { "rule", "at", NULL };
 static const char *const net_remove_keys[] = { "rule", NULL };
+static const char *const net_connect_keys[] = { "network", "port", "from", NULL };
 static const char *const net_answer_keys[] = { "id", "verdict", "remember", NULL };
 
 /* Properties of a method.  FDS: takes descriptors.  LOOKS: only reads the sandbox's
@@ -405,6 +406,8 @@ static const struct method {
 	{ "net.add", methods_net_add, net_add_keys, 0 },
 	{ "net.remove", methods_net_remove, net_remove_keys, 0 },
 	{ "net.answer", methods_net_answer, net_answer_keys, 0 },
+	/* The connection itself counts as use, and a lease does not close the network. */
+	{ "net.connect", methods_net_connect, net_connect_keys, FDS | LOOKS },
 	{ "diff", do_diff, no_keys, FDS | LOOKS },
 	{ "snapshot", do_snapshot, no_keys, FDS | STEERS },
 	{ "apply", do_later, NULL, 0 },

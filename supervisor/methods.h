@@ -4,7 +4,8 @@
  * 	methods_start.c	exec.start, copy.in, copy.out: make a job from the params
  * 	methods_user.c	the user of a process that exec.start begins
  * 	methods_port.c	port.add, port.remove, port.list
- * 	methods_net.c	net.list, net.set, net.add, net.remove, net.answer
+ * 	methods_net.c	net.list, net.set, net.add, net.remove, net.answer,
+ * 			net.connect
  * 	methods_exec.c	the other methods about processes, and the answers about jobs
  * 	methods_update.c	update: changes limits */
 #pragma once
@@ -41,4 +42,5 @@ int methods_net_set(const struct request *call);
 int methods_net_add(const struct request *call);
 int methods_net_remove(const struct request *call);
 int methods_net_answer(const struct request *call);
+int methods_net_connect(const struct request *call);
 int methods_update(const struct request *call);

@@ -1,7 +1,9 @@
 #include "supervisor/methods.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/err.h"
 #include "base/json_write.h"
@@ -11,6 +13,7 @@
 #include "egress/launch/egress_news.h"
 #include "policy/policy.h"
 #include "sandbox/launch/launch.h"
+#include "sandbox/launch/ports.h"
 #include "supervisor/net.h"
 #include "supervisor/net_rules.h"
 #include "supervisor/records.h"
@@ -186,4 +189,75 @@ int methods_net_list(const struct request *call)
 		return wait_for(call, new_order(NET_LIST));
 	AUTO_FREE char *answer = net_list(call->s, NULL);
 	return request_answer(call, answer);
+}
+
+/* --- connections from other sandboxes ------------------------------------------------ */
+
+static bool is_option(int fd, int option, int wanted)
+{
+	int value;
+	socklen_t len = sizeof(value);
+
+	return getsockopt(fd, SOL_SOCKET, option, &value, &len) == 0 && value == wanted;
+}
+
+/* Checks the socket, which a process outside of sandboxes has sent, and makes it
+ * non-blocking. */
+static int check_socket(const struct request *call)
+{
+	const int fd = call->fds->count == 1 ? call->fds->fds[0] : -1;
+	const int flags = fd < 0 ? -1 : fcntl(fd, F_GETFL);
+
+	if (flags < 0 || !is_option(fd, SO_DOMAIN, AF_INET) ||
+	    !is_option(fd, SO_TYPE, SOCK_STREAM) || !is_option(fd, SO_ACCEPTCONN, 0))
+		return err_set(
+			call->e, ERR_USAGE,
+			"net.connect takes one descriptor, a socket of TCP that is connected");
+	return fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0
+		       ? err_sys(call->e, "make the socket non-blocking")
+		       : 0;
+}
+
+static int read_peer(const struct request *call, struct records_peer *ret)
+{
+	uint64_t port = 0;
+
+	if (request_text(call, "network", &ret->network) < 0 ||
+	    request_text(call, "from", &ret->from) < 0 ||
+	    request_uint(call, "port", UINT16_MAX, &port) < 0)
+		return -1;
+	ret->port = (uint16_t)port;
+	if (!ret->network || port == 0)
+		return err_set(call->e, ERR_USAGE, "params.%s: missing",
+			       ret->network ? "port" : "network");
+	if (ret->from && registry_check_name(ret->from, call->e) < 0)
+		return err_in(call->e, "params.from");
+	return check_socket(call);
+}
+
+static int let_in(const struct request *call, const struct records_peer *peer)
+{
+	struct launch *l = call->s->launch;
+
+	if (!list_has(&l->policy->joins, peer->network)) /* layer: peers-target */
+		return err_set(call->e, ERR_REFUSED,
+			       "this sandbox has not joined the network '%.60s'",
+			       peer->network);
+	return ports_connect(&l->ports, &call->fds->fds[0], peer->port, call->e);
+}
+
+int methods_net_connect(const struct request *call)
+{
+	struct records_peer peer = { 0 };
+
+	if (read_peer(call, &peer) < 0)
+		return RPC_PARAMS;
+	if (let_in(call, &peer) < 0) {
+		peer.why = call->e->text;
+		records_peer(call->s, &peer);
+		return RPC_FAILED;
+	}
+	call->fds->count = 0;
+	records_peer(call->s, &peer);
+	return request_answer(call, "{}");
 }

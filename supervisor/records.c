@@ -134,6 +134,24 @@ int records_net(const struct request *call, struct err *e)
 	return audit_add(a, "request", &n, AUDIT_PASSING, e);
 }
 
+void records_peer(struct supervisor *s, const struct records_peer *x)
+{
+	struct audit *a = audit_of(s);
+	struct audit_json n;
+
+	if (!a->is_on)
+		return;
+	audit_note(a, &n);
+	audit_json_text(&n, "verdict", x->why ? "deny" : "allow");
+	audit_json_text(&n, "network", x->network);
+	audit_json_text(&n, "from", x->from ? x->from : "");
+	audit_json_number(&n, "port", x->port);
+	if (x->why)
+		audit_json_text(&n, "why", x->why);
+	(void)audit_add(a, "net", &n, AUDIT_PASSING, NULL); /* audit_add() counts a
+							     * failure as a lost entry */
+}
+
 void records_finish(struct supervisor *s)
 {
 	const struct audit_end x = { .reason = s->ending.reason,

@@ -2,6 +2,7 @@
  * processes and copies that clients start, and requests that change the sandbox.  The
  * entries of actions are written elsewhere. */
 #pragma once
+#include <stdint.h>
 
 struct client;
 struct err;
@@ -28,6 +29,14 @@ int records_update(struct supervisor *s, const struct client *c, const struct li
 /* Records a request about connections, with its params. */
 struct request;
 int records_net(const struct request *call, struct err *e);
+
+/* Records a connection from another sandbox (net.connect).  `why` NULL: it is allowed. */
+struct records_peer {
+	const char *network, *from; /* `from` NULL: a sandbox without a name */
+	uint16_t port;
+	const char *why;
+};
+void records_peer(struct supervisor *s, const struct records_peer *x);
 
 /* Records the end of the sandbox. */
 void records_finish(struct supervisor *s);

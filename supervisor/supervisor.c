@@ -505,6 +505,9 @@ static size_t keep_fds(const struct supervisor *s, int keep[CONFINE_KEEP_MAX])
 		l->egress.gate_control,
 		l->egress.control,
 		l->egress.space,
+		l->peers.answer,
+		l->peers.leash,
+		l->peers.shared,
 	};
 
 	_Static_assert(ARRAY_LEN(own) + PORTS_FDS <= CONFINE_KEEP_MAX,

@@ -222,6 +222,11 @@ static int take_add_host(struct run_options *o, const char *value, struct err *e
 	return extra_host_add(o->policy, value, e);
 }
 
+static int take_join(struct run_options *o, const char *value, struct err *e)
+{
+	return egress_policy_join(o->policy, value, e);
+}
+
 static int take_publish(struct run_options *o, const char *value, struct err *e)
 {
 	return port_spec_add(o->policy, value, e);
@@ -542,6 +547,8 @@ const struct option option_table[] = {
 	{ 0, "ask", "HOST[:PORT]", take_ask, "a host to be asked about" },
 	{ 0, "add-host", "NAME:ADDRESS", take_add_host,
 	  "a name inside, also NAME:host-gateway" },
+	{ 0, "network-join", "NETWORK[:PORT]", take_join,
+	  "reach sandboxes of a network by name" },
 	{ 'p', "publish", "HOST:GUEST", take_publish,
 	  "a port of the host that leads inside" },
 	{ 0, "isolation", "MODE", take_isolation,

@@ -26,8 +26,9 @@
 #include "policy/egress/egress_rules.h"
 
 /* The numbers of descriptors at which both programs expect theirs: the socket to each
- * other, `control`, and the gate's `setup`. */
-enum { PEER_FD = 3, CONTROL_FD, SETUP_FD };
+ * other, `control`, and the gate's `setup` or
+ * the `peers` of hutch-egress. */
+enum { PEER_FD = 3, CONTROL_FD, SETUP_FD, PEERS_FD = SETUP_FD };
 
 /* The most bytes of lines that wait to be taken: more than hutch-egress keeps. */
 #define SAID_MAX (512u << 10)
@@ -42,7 +43,8 @@ void egress_init(struct egress *x)
 			      .gate_control = -1,
 			      .control = -1,
 			      .setup = -1,
-			      .space = -1 };
+			      .space = -1,
+			      .peers = -1 };
 	buffer_init(&x->said, SAID_MAX);
 	buffer_init(&x->unsent, EGRESS_UNSENT_MAX);
 }
@@ -65,6 +67,7 @@ void egress_done(struct egress *x)
 	own_close(&x->control);
 	own_close(&x->setup);
 	own_close(&x->space);
+	own_close(&x->peers);
 	end(&x->gate);
 	end(&x->egress);
 	buffer_done(&x->said);
@@ -165,10 +168,12 @@ static int start_gate(struct egress *x, int peer, int control, int setup, struct
 static int start_egress(struct egress *x, int peer, int control, struct err *e)
 {
 	char name[] = "hutch-egress";
-	char *argv[] = { name, NULL };
-	const int fds[] = { peer, control };
+	char peers[] = "peers";
+	char *argv[] = { name, x->peers >= 0 ? peers : NULL, NULL };
+	const int fds[] = { peer, control, x->peers };
+	const size_t count = ARRAY_LEN(fds) - (x->peers < 0);
 
-	return start(&x->egress_program, fds, ARRAY_LEN(fds), argv, &x->egress, e);
+	return start(&x->egress_program, fds, count, argv, &x->egress, e);
 }
 
 static int make_pair(int type, int *ret_a, int *ret_b, struct err *e)
@@ -201,7 +206,9 @@ static int start_both(struct egress *x, struct err *e)
 	AUTO_CLOSE int gate_setup = s;
 	if (start_gate(x, gate_peer, gate_control, gate_setup, e) < 0)
 		return -1;
-	return start_egress(x, egress_peer, egress_control, e);
+	int result = start_egress(x, egress_peer, egress_control, e);
+	own_close(&x->peers);
+	return result;
 }
 
 /* --- settings ----------------------------------------------------------------------- */

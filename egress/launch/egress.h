@@ -44,6 +44,8 @@ struct egress {
 	size_t port_count;
 	bool has_all_ports; /* the gate listens at every port */
 	bool is_lost;	    /* it has ended, and egress_next() has not said so yet */
+	int peers; /* owned until egress_start(): hutch-egress asks by it for other
+		    * sandboxes (egress/peer_frames.h); -1: this one has no network */
 	int setup; /* owned: the sandbox's set-up passes namespaces through this socket to
 		    * the gate */
 	enum egress_form form; /* of the network that the gate has made */

@@ -186,6 +186,8 @@ char *audit_policy(const struct policy *p, const struct redact *secrets)
 	note_rules(&n, "egress", &p->egress);
 	if (p->add_hosts.count)
 		audit_json_list(&n, "add_hosts", &p->add_hosts);
+	if (p->joins.count)
+		audit_json_list(&n, "network_join", &p->joins);
 	note_publishes(&n, p);
 	note_caps(&n, "capabilities_add", p->cap_add, false);
 	note_caps(&n, "capabilities_drop", p->cap_drop, p->drops_all_caps);

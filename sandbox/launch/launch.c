@@ -19,6 +19,7 @@
 #include "policy/policy.h"
 #include "policy/port_spec.h"
 #include "sandbox/kernel/caps.h"
+#include "sandbox/launch/peers.h"
 #include "sandbox/launch/result.h"
 #include "sandbox/launch/supervise.h"
 #include "sandbox/plan/limits.h"
@@ -138,6 +139,7 @@ void launch_done(struct launch *l)
 	sandbox_done(&l->sandbox);
 	egress_done(&l->egress);
 	netns_done(&l->netns);
+	worker_end(&l->peers); /* hutch-egress has ended, and so this process ends */
 	refused_hosts_done(&l->refused_hosts);
 	protect_watch_done(&l->protect_watch);
 	terminal_restore(&l->terminal);
@@ -592,6 +594,8 @@ int launch_start(struct launch *l, struct err *e)
 	l->signals = supervise_signals(e);
 	if (l->signals < 0 || audit_launch(&l->audit, l, e) < 0 ||
 	    prepare_host(l, e) < 0 || watch_protected(l, e) < 0)
+		return -1;
+	if (l->policy->network == NETWORK_ALLOW && peers_start(l, e) < 0)
 		return -1;
 	if (l->policy->network == NETWORK_ALLOW &&
 	    egress_start(&l->egress, &l->policy->egress_rules, &l->policy->egress, e) < 0)

@@ -12,6 +12,7 @@
  * changed. */
 #pragma once
 #include "base/list.h"
+#include "base/worker.h"
 #include "protocol/message.h"
 #include "sandbox/cgroup/cgroup.h"
 #include "sandbox/kernel/host_user.h"
@@ -80,6 +81,7 @@ struct launch {
 					 * for */
 	struct stdio stdio;
 	struct netns netns;   /* that of --network ns:PATH, until the sandbox is in it */
+	struct worker peers;  /* leads to other sandboxes (peers.h) */
 	struct egress egress; /* the way to the network, with --network allow */
 	struct refused_hosts refused_hosts;
 	struct sandbox sandbox;

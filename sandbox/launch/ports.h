@@ -49,8 +49,9 @@ struct port {
 			   * gets the number */
 };
 
-/* The most sockets that wait for ports_connect(). */
-#define PORTS_KNOCKS_MAX 64
+/* The most sockets that wait for ports_connect(): as many as connections can be open, so
+ * that a crowd of those is not refused for coming at once. */
+#define PORTS_KNOCKS_MAX 256
 
 /* A connected socket that waits to be led inside. */
 struct knock {

@@ -15,6 +15,7 @@
 #include "base/own.h"
 #include "policy/egress/egress_rule.h"
 #include "policy/extra_host.h"
+#include "policy/egress/sandbox_name.h"
 #include "policy/policy.h"
 #include "sandbox/plan/limits.h"
 #include "sandbox/plan/overlay_lowers.h"
@@ -152,6 +153,19 @@ static int add_host_paths(struct plan *p, struct err *e)
 	return listed;
 }
 
+/* Sandboxes of networks are found by their first label, too: each network is a suffix. */
+static char *resolv_conf_of_rules(const struct policy *policy)
+{
+	struct list suffixes = { 0 };
+
+	for (size_t i = 0; i < policy->joins.count; i++)
+		list_addf(&suffixes, " %s." SANDBOX_NAME_ZONE, policy->joins.items[i]);
+	AUTO_FREE char *search = list_join(&suffixes, 0, "");
+	list_done(&suffixes);
+	return text_format("nameserver " EGRESS_RESOLVER "\n%s%s%s",
+			   *search ? "search" : "", search, *search ? "\n" : "");
+}
+
 /* Opens the file with the resolvers of a shared network.  A namespace of ip-netns(8) may
  * have a file of its own: /etc/netns/NAME/resolv.conf. */
 static int open_resolvers(const struct policy *policy)
@@ -182,9 +196,9 @@ static char *resolv_conf(const struct policy *policy)
 	if (fd >= 0 && io_read_file(fd, "/etc/resolv.conf", RESOLV_MAX, &text, &len,
 				    NULL) == 0)
 		return text;
-	return text_copy(policy->network == NETWORK_ALLOW
-				 ? "nameserver " EGRESS_RESOLVER "\n"
-				 : "# this sandbox has no network\n");
+	return policy->network == NETWORK_ALLOW
+		       ? resolv_conf_of_rules(policy)
+		       : text_copy("# this sandbox has no network\n");
 }
 
 static char *hosts_file(const struct plan *p, const struct policy *policy)

@@ -193,6 +193,8 @@ static void print_network(const struct policy *policy, FILE *to)
 	if (policy->network == NETWORK_NS)
 		print_field(to, "", policy_netns_path(policy));
 	(void)fputc('\n', to);
+	for (size_t i = 0; i < policy->joins.count; i++)
+		(void)fprintf(to, "joins     %s\n", policy->joins.items[i]);
 	for (size_t i = 0; i < policy->egress.count; i++)
 		(void)fprintf(to, "egress    %s\n", policy->egress.items[i]);
 	for (size_t i = 0; i < policy->publish_count; i++) {

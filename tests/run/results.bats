@@ -26,7 +26,7 @@ object() {
 	"$HUTCH" create --allow example.org box
 	hutch inspect box
 	"$HUTCH" rm -f box
-	[[ $(tr -d ' \n' <<<"$output") == *'"network":{"mode":"allow","form":"'"$form"'"}'* ]]
+	[[ $(tr -d ' \n' <<<"$output") == *'"network":{"mode":"allow","form":"'"$form"'","joins":[]}'* ]]
 }
 
 @test "--json is the last line of stderr, and only there" {

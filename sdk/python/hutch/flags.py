@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         deny: Texts
         ask: Texts
         add_host: Texts
+        network_join: Texts
         isolation: str
         landlock: str
         idmap: str
@@ -95,6 +96,7 @@ FLAGS: Dict[str, str] = {
     "read_only": "switch", "env": "env", "env_file": "many", "secret": "secret",
     "secret_file": "many", "workdir": "one", "user": "one", "hostname": "one",
     "network": "one", "allow": "many", "deny": "many", "ask": "many", "add_host": "many",
+    "network_join": "many",
     "isolation": "one", "landlock": "one", "idmap": "one",
     "cap_add": "many", "cap_drop": "many", "seccomp": "one", "memory": "one", "cpus": "one",
     "pids_limit": "one", "disk": "one", "cgroup_parent": "one", "best_effort": "switch",

@@ -1,0 +1,64 @@
+#!/usr/bin/env bats
+# Tests of sandboxes that reach each other by name: --network-join (net_join.py).
+
+load helpers
+
+# joined CASE: plays a case of net_join.py.
+joined() {
+	catch as_who timeout "$PATIENCE" "$here/net_join.py" "$HUTCH" "$1"
+	[[ $status == 0 && $output == well ]] || { echo "$output" && false; }
+}
+
+@test "a sandbox reaches another one of its network by name, at the ports that it named" {
+	joined reach
+}
+
+@test "a sandbox that comes later, or again under its name, is reached; one that has gone is not there" {
+	joined later
+}
+
+@test "a name outside of the network is not there, and no resolver is asked for it" {
+	joined strangers
+}
+
+@test "a deny rule, and a removed rule, keep a sandbox from another, and cut its connections" {
+	joined rules
+}
+
+@test "what listens nowhere inside, and a sandbox that is killed, is a reset and no end" {
+	joined resets
+}
+
+@test "a hundred connections at once all carry their own bytes" {
+	joined many
+}
+
+@test "the supervisor of the other sandbox checks the network, the port and the descriptor itself" {
+	joined target
+}
+
+@test "without the process that connects sandboxes, names are not there, and nothing hangs" {
+	joined lost
+}
+
+@test "hutch run reaches a sandbox of a network, too" {
+	joined single
+}
+
+@test "a wrong name of a network, too many of them, and a name that none could reach are errors" {
+	local x
+	for x in A a.b -a a- '' "$(printf 'a%.0s' {1..33})"; do
+		catch hutch run --network-join "$x" true
+		[[ $status == 125 && $output == *"is no name of a network"* ]]
+	done
+	catch hutch run --network-join a:0 true
+	[[ $status == 125 && $output == *"--network-join a:0"* ]]
+	catch hutch run --network-join a --network host true
+	[[ $status == 125 && $output == *"--network-join needs a network of rules"* ]]
+	catch hutch run --network-join a --network-join b --network-join c --network-join d --network-join e true
+	[[ $status == 125 && $output == *"at most 4 networks"* ]]
+	for x in Pg p.g; do
+		catch hutch create --network-join a "$x"
+		[[ $status == 125 && $output == *"could reach the name '$x'"* ]]
+	done
+}
