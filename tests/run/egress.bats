@@ -47,6 +47,10 @@ plays() {
 	plays loopback
 }
 
+@test "another sandbox is asked of one process, whose replies are held to what was asked" {
+	plays peers
+}
+
 @test "connections end when their rule is removed" {
 	plays removed
 }

@@ -266,7 +266,7 @@ Reply = collections.namedtuple("Reply", "kind id fields fd")
 class Egress:
     """A running hutch-egress, with both ends of its descriptors."""
 
-    def __init__(self, rules=(), is_greeted=True, under=(), **settings):
+    def __init__(self, rules=(), is_greeted=True, under=(), peers=None, **settings):
         self.gate, gate = socket.socketpair()
         self.supervisor, supervisor = socket.socketpair()
         for sock in (self.gate, self.supervisor):
@@ -277,11 +277,16 @@ class Egress:
             os.dup2(supervisor.fileno(), 251)
             os.dup2(250, 3)
             os.dup2(251, 4)
+            if peers:
+                os.dup2(peers.fileno(), 252)
+                os.dup2(252, 5)
 
-        self.process = subprocess.Popen([*under, PROGRAM], preexec_fn=place, close_fds=False,
+        self.process = subprocess.Popen([*under, PROGRAM, *["peers"] * bool(peers)], preexec_fn=place, close_fds=False,
                                         stderr=subprocess.PIPE, text=True)
         gate.close()
         supervisor.close()
+        if peers:
+            peers.close()
         self.lines = self.supervisor.makefile("r", encoding="utf-8")
         self.buffer, self.fds, self.rules = b"", [], []
         self.say({"rules": list(rules), **settings})
@@ -524,6 +529,69 @@ def loopback():
         assert replies[1].kind == OK
         listener.accept()
         assert replies[2].kind == replies[3].kind == NO
+
+
+def peers():
+    """Plays the process that connects to other sandboxes (peer_frames.h), which answers what it likes."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.settimeout(PATIENCE)
+
+    def asked():
+        ticket, port, sandbox, network = struct.unpack("=II64s64s", ours.recv(4096))
+        return ticket, port, sandbox.rstrip(b"\0").decode(), network.rstrip(b"\0").decode()
+
+    def say(ticket, has_found, *socks):
+        ours.sendmsg([struct.pack("=II", ticket, has_found)],
+                     [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [s.fileno() for s in socks]))] if socks
+                     else [])
+
+    with egress("*.net.hutch.internal:80", peers=theirs) as e:
+        # Malformed names, and those without a rule, are not asked for.
+        for name in ("net.hutch.internal", "a.b.net.hutch.internal", "pg.other.hutch.internal"):
+            e.send(opening(1, name))
+            e.refused(1, "no-rule" if not name.endswith(".net.hutch.internal") else "upstream-failed")
+        e.send(frame(RESOLVE, 9, text("pg.net.hutch.internal")))
+        ticket, *rest = asked()
+        assert rest == [0, "pg", "net"]
+        say(ticket, 1)
+        got = e.reply()
+        assert (got.kind, got.id, got.fields.u32()) == (RESOLVED, 9, FOUND)
+        # A reply to no request is dropped, with its descriptor; one of a connection that is refused is no socket.
+        near, far = socket.socketpair()
+        say(ticket, 1, far)
+        far.close()
+        assert near.recv(1) == b""
+        e.send(opening(2, "pg.net.hutch.internal"))
+        ticket, *rest = asked()
+        assert rest == [80, "pg", "net"]
+        say(ticket, 0)
+        e.refused(2, "upstream-failed")
+        # A connection that is judged anew meanwhile is asked for anew, and its first reply is dropped.
+        e.send(opening(3, "pg.net.hutch.internal"))
+        first, *_ = asked()
+        e.say({"set": {"rules": [{"allow": "pg.net.hutch.internal:80"}]}})
+        e.take_set()
+        second, *_ = asked()
+        near, far = socket.socketpair()
+        say(first, 1, far)
+        far.close()
+        assert first != second and near.recv(1) == b""
+        near, far = socket.socketpair()
+        say(second, 1, far)
+        sock, address = e.opened(3)
+        far.close()
+        near.sendall(b"x")
+        assert (sock.recv(1), address) == (b"x", "::")
+        # A message of another length ends it all, but for the connection that is there.
+        e.send(opening(4, "pg.net.hutch.internal"), frame(RESOLVE, 10, text("pg.net.hutch.internal")))
+        asked(), asked()
+        ours.send(b"x")
+        replies = {got.id: got for got in (e.reply(), e.reply())}
+        assert e.reason(replies[4]) == "upstream-failed" and replies[10].fields.u32() == NXDOMAIN
+        e.send(opening(5, "pg.net.hutch.internal"))
+        e.refused(5, "upstream-failed")
+        near.sendall(b"y")
+        assert sock.recv(1) == b"y"
 
 
 def removed():
