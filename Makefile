@@ -10,6 +10,7 @@
 #	make vm-test	in machines of their own: limits where systemd delegates, and
 #			what Debian's kernel has (vm-test-uml, vm-test-qemu)
 #	make image-test	package managers in an image of Debian's
+#	make clients-test	pip, git, Chromium and others with --network allow
 #	make bench	against the kernel's own price and other tools
 #	make install	PREFIX=/usr/local, DESTDIR=, APPARMOR=auto|yes|no
 #	make dist	packages of a release, in build/dist; make dist-test tries them
@@ -802,6 +803,12 @@ dist-test: dist test-deps
 image-test: test-deps
 	$(MAKE) $(JOBS) tests
 	tests/all.py --build $(B) packages
+
+# Real clients of the network in an image that hutch builds from Debian's packages; needs root.
+.PHONY: clients-test
+clients-test: test-deps
+	$(MAKE) $(JOBS) all
+	tests/all.py --build $(B) clients
 
 # All behaviour as root, where root starts it; `make test` has only root's own cases as root.
 .PHONY: root-test

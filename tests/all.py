@@ -283,6 +283,13 @@ def packages(place):
                              *place.as_user])
 
 
+def clients(place):
+    """Runs real clients of the network in an image that hutch builds, which takes minutes the first
+    time."""
+    yield Suite("clients", [TOP / "tests/clients/run.sh", place.build, place.top, *place.as_user],
+                bound=3600)
+
+
 def fresh(_place):
     """Runs the README's two commands, as a new user does; it builds both trees,
     and runs `ci`."""
@@ -311,15 +318,15 @@ TIERS = {
     "clock": clock, "escape-table": escape_table, "unit-gcc": unit_gcc, "inside": inside, "run-root": run_root,
     "run-sanitized": run_sanitized, "run-many": run_many, "fuzz-long": fuzz_long,
     "endure": endure, "endure-short": endure_short, "soak": soak, "vm-many": vm_many,
-    "vm-systemd": vm_systemd, "vm-qemu": vm_qemu, "packages": packages, "layers": layers,
+    "vm-systemd": vm_systemd, "vm-qemu": vm_qemu, "packages": packages, "clients": clients, "layers": layers,
     "fresh": fresh, "dist": dist,
 }
 LISTS = {
     "ci": "vm run endure-short escape unit fuzz lint clock",
-    "nightly": "endure vm-many run-many run-root run-sanitized packages escape unit unit-gcc inside"
-               " fuzz-long lint clock escape-table vm-systemd vm-qemu layers dist fresh",
+    "nightly": "endure vm-many run-many run-root run-sanitized packages clients escape unit unit-gcc"
+               " inside fuzz-long lint clock escape-table vm-systemd vm-qemu layers dist fresh",
 }
-OF_ROOT = {"vm-systemd", "vm-qemu", "packages", "run-root", "dist", "fresh"}
+OF_ROOT = {"vm-systemd", "vm-qemu", "packages", "clients", "run-root", "dist", "fresh"}
 
 
 # --- what the ordinary user may read ----------------------------------------------------

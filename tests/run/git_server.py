@@ -68,6 +68,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         done = subprocess.run([BACKEND], env=env, input=body, stdout=subprocess.PIPE, check=True)
         head, _, content = done.stdout.partition(b"\r\n\r\n")
         headers = dict(line.split(": ", 1) for line in head.decode().split("\r\n"))
+        headers.setdefault("Content-Length", str(len(content)))
         self.send_response(int(headers.pop("Status", "200 OK").split()[0]))
         for name, value in headers.items():
             self.send_header(name, value)
