@@ -19,6 +19,7 @@ struct sandbox_network {
 	struct policy policy; /* its network, and the rules in force */
 	uint16_t ports[PORTS_MAX];
 	size_t port_count;
+	bool has_all_ports;
 };
 
 static int read_mode(struct client *c, enum network *ret, struct err *e)
@@ -52,6 +53,7 @@ static void read_ports(struct json_view ports, struct sandbox_network *ret)
 	struct json_view_place at = { 0 };
 	int64_t port;
 
+	ret->has_all_ports = json_view_type(ports) == JSON_NULL;
 	while (json_view_step(ports, &at) && ret->port_count < PORTS_MAX)
 		if (json_view_integer(at.value, &port))
 			ret->ports[ret->port_count++] = (uint16_t)port;
@@ -81,7 +83,7 @@ static int read_network(const char *name, struct sandbox_network *ret, struct er
 static int judge(const struct sandbox_network *n, const char *name, const char *where,
 		 struct answer *ret)
 {
-	const struct why_live live = { name, n->ports, n->port_count };
+	const struct why_live live = { name, n->ports, n->port_count, n->has_all_ports };
 	const struct why why = { .policy = &n->policy, .live = &live };
 
 	return strncmp(where, "unix:", 5) ? why_connect(&why, where, ret) : -1;

@@ -403,8 +403,13 @@ static void put_connection(struct buffer *b, const struct json_at *at)
 	json_write_close(b, "}");
 }
 
+/* Null says that there is a listener at each port. */
 static void put_ports(struct buffer *b, const struct egress *x)
 {
+	if (x->has_all_ports) {
+		json_write_raw(b, "ports", "null");
+		return;
+	}
 	json_write_open(b, "ports", "[");
 	for (size_t i = 0; i < x->port_count; i++)
 		json_write_number(b, NULL, x->ports[i]);

@@ -17,6 +17,7 @@ struct why_live {
 	const uint16_t
 		*ports; /* at which it has listeners; rules can be about no others */
 	size_t port_count;
+	bool has_all_ports; /* it has listeners at each port */
 };
 
 /* The sandbox that a question is about.  All members are borrowed; `plan` must be the

@@ -121,10 +121,11 @@ static bool is_loopback(const struct destination *d)
 
 static bool has_listener(const struct why_live *live, uint16_t port)
 {
-	for (size_t i = 0; i < live->port_count; i++)
-		if (live->ports[i] == port)
-			return true;
-	return false;
+	bool found = live->has_all_ports;
+
+	for (size_t i = 0; i < live->port_count && !found; i++)
+		found = live->ports[i] == port;
+	return found;
 }
 
 /* Returns how a rule for the target is made, allocated.  A sandbox that lives has a

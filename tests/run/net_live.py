@@ -180,6 +180,9 @@ def refused(c, _):
 def each_port(c, _):
     """A sandbox with a rule for each port takes rules for any, and goes on to do so without that rule."""
     assert run(c, "python3", "-SE", "-c", GREET, "example.org", "22") == "greetings"
+    assert c.call("net.list")["ports"] is None
+    done = subprocess.run([HUTCH, "why", "box", "connect", "b.org:22"], capture_output=True, text=True)
+    assert "change  hutch net box allow b.org:22\n" in done.stdout, done
     c.call("net.remove", rule="example.org:*")
     c.call("net.add", rule={"allow": "example.org:7000"})
     assert run(c, "python3", "-SE", "-c", GREET, "example.org", "7000") == "greetings"
@@ -309,7 +312,7 @@ def why(c, _):
     c.call("net.remove", rule=1)
     asks("example.org:80", "yes: example.org:80 is allowed by a rule", *allowed)
     assert c.call("net.list")["open"] == 0
-    found = json.loads(subprocess.run([HUTCH, "why", "--json", "box", "connect", "example.org:80"],
+    found = json.loads(subprocess.run([HUTCH, "why", "--json", "box", "--connect", "example.org:80"],
                                       capture_output=True, timeout=PATIENCE, check=True).stdout)
     assert found["answer"] == "yes" and found["line"].startswith("rule 1 of"), found
     assert "takes no option but --json" in fails("--allow", "x.org", "box", "connect", "x.org:80")
