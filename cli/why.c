@@ -262,7 +262,8 @@ static int ask(struct question *q, struct answer *ret, struct err *e)
 	return err_remedy(e, "hutch why read|write|exec|connect|syscall|act WHAT");
 }
 
-/* Returns whether the question is about a sandbox that has a name: NAME connect WHERE. */
+/* Returns whether the question is about a sandbox that has a name: NAME connect WHERE, or
+ * NAME --connect WHERE. */
 static bool is_about_live(const struct question *q)
 {
 	return q->words.count == 3 && !strcmp(q->words.items[1], "connect");
@@ -279,10 +280,27 @@ static int ask_live(char **argv, const struct question *q, struct answer *ret,
 	if (strcmp(*argv, name) != 0)
 		return err_set(
 			e, ERR_USAGE,
-			"hutch why NAME connect takes no option but --json: %.60s has "
+			"hutch why NAME --connect takes no option but --json: %.60s has "
 			"the options that it was made with",
 			name);
 	return why_live(name, q->words.items[2], ret, e);
+}
+
+/* Writes the flag --connect HOST:PORT as the question that it stands for, behind all other
+ * words. */
+static void spell_out(char **argv)
+{
+	static const char flag[] = "--connect";
+	char **at = argv, *value;
+
+	while (*at && strcmp(*at, flag) != 0)
+		at++;
+	if (!*at || !(value = at[1]))
+		return;
+	for (; at[2]; at++)
+		at[0] = at[2];
+	at[0] = (char *)flag + strlen("--");
+	at[1] = value;
 }
 
 /* Reads the question and the flags of the sandbox.  No command is needed, as for a
@@ -309,6 +327,7 @@ static int answer(char **argv, struct question *q, struct err *e)
 	struct answer a = { 0 };
 	int code;
 
+	spell_out(argv);
 	if (read_question(argv, q, &options, e) < 0)
 		return -1;
 	if (options.wants_help) {

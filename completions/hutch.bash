@@ -226,7 +226,7 @@ _hutch_command()
 		elif [[ ${COMP_WORDS[$1]} == @(read|write|exec) ]]; then
 			_hutch_paths file
 		elif (($1 + 1 == COMP_CWORD)) && [[ " $_hutch_questions " != *" ${COMP_WORDS[$1]} "* ]]; then
-			_hutch_words connect # behind a name
+			_hutch_words "connect --connect" # behind a name
 		fi
 	elif (($1 == COMP_CWORD)); then
 		mapfile -t COMPREPLY < <(compgen -c -- "$cur")

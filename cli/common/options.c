@@ -110,7 +110,7 @@ static const struct {
 	{ VERB_WHY, "why",
 	  "hutch why [OPTIONS] read|write|exec PATH\nhutch why [OPTIONS] connect HOST:PORT|unix:PATH|"
 	  "unix:@NAME\nhutch why [OPTIONS] syscall NAME [ARGUMENT...]\nhutch why [OPTIONS] act "
-	  "COMMAND\nhutch why [--json] NAME connect HOST:PORT\n\nWhether a sandbox with these options, "
+	  "COMMAND\nhutch why [--json] NAME --connect HOST:PORT\n\nWhether a sandbox with these options, "
 	  "or the one with this name, may do that,\nand what decides.  Nothing is started.\n\n",
 	  "\nExit codes: 0 yes; 1 no; 125 there is no answer.  More: man hutch-why\n" },
 	{ VERB_EXEC, "exec",

@@ -85,7 +85,7 @@ offers_the_flags_of() {
 	complete_words hutch why syscall ''
 	[ -z "$offered" ]
 	complete_words hutch why box ''
-	[ "$offered" = connect ]
+	[ "$offered" = "--connect connect" ]
 }
 
 @test "values that are words are completed, behind a blank and behind =" {

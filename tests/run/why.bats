@@ -311,6 +311,8 @@ asks() {
 	hutch why connect somewhere
 	[[ $status == 125 ]]
 	one_sentence "connect 'somewhere': it takes HOST:PORT"
+	hutch why --connect
+	[[ $status == 125 ]]
 	hutch why syscall nonesuch
 	[[ $status == 125 ]]
 	one_sentence "no system call 'nonesuch'"
