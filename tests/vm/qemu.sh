@@ -23,7 +23,7 @@ while [ $# -gt 1 ]; do
 	shift 2
 done
 packages=systemd,systemd-sysv,udev,dbus,dbus-user-session,libpam-systemd,procps,iproute2
-packages+=,bats,curl,git,python3,strace,uidmap,busybox-static
+packages+=,bats,curl,git,jq,openssl,python3,strace,uidmap,busybox-static
 . "$top/tests/vm/image.sh"
 
 missing() { # PROGRAM PACKAGE
