@@ -259,7 +259,7 @@ def soak(place):
 
 def vm(place, *variables):
     """Runs the parts of the tier on a machine each, since a machine has one processor."""
-    for part in "limits", "owners", "copy", "fuse":
+    for part in "limits", "owners", "copy", "fuse", "single":
         yield Suite(f"vm {part}", [*place.as_user, "env", f"PARTS={part}", *variables,
                                    place.top / "tests/vm/run.sh", "--build", place.build])
 

@@ -39,13 +39,19 @@ mount_disk() {
 	export SHARES=/run/shares
 }
 
+# as_user SCRIPT VARIABLE...: runs a script of the tier as an ordinary user.
+as_user() {
+	local script=$1
+	shift
+	setpriv --reuid 1000 --regid 1000 --clear-groups --reset-env \
+		env PATH="$PATH" HOME=/run/home XDG_RUNTIME_DIR=/run/runtime T="$T" H="$H" \
+		HOG="$HOG" GROUP=/nonexistent HUTCH_ONLY="${HUTCH_ONLY:-}" "$@" "/run/hutch/tests/vm/$script"
+}
+
 # plain BY: runs the tests of images without overlayfs.  Unlike the kernels in qemu,
 # this kernel has no overlayfs; it has FUSE as a module.
 plain() {
-	setpriv --reuid 1000 --regid 1000 --clear-groups --reset-env \
-		env PATH="$PATH" HOME=/run/home XDG_RUNTIME_DIR=/run/runtime T="$T" H="$H" \
-		HOG="$HOG" GROUP=/nonexistent SHARES="${SHARES:-}" HUTCH_ONLY="${HUTCH_ONLY:-}" BY="$1" \
-		/run/hutch/tests/vm/plain.sh
+	as_user plain.sh SHARES="${SHARES:-}" BY="$1"
 }
 
 served() {
@@ -67,10 +73,11 @@ prepare
 cd / || exit
 echo "vm: begin"
 [ -z "${HUTCH_DISK:-}" ] || mount_disk
-for part in $(tr , " " <<<"${PARTS:-copy,fuse,limits,owners}"); do
+for part in $(tr , " " <<<"${PARTS:-copy,fuse,limits,owners,single}"); do
 	case $part in
 	copy) plain copy ;;
 	fuse) served ;;
+	single) as_user single.sh ;;
 	limits | owners) /run/hutch/tests/vm/delegated.sh "$part" ;;
 	*) echo "not ok - there is no part $part" ;;
 	esac

@@ -4,7 +4,7 @@
 #
 #	tests/vm/run.sh [--build DIR]
 #
-# PARTS=copy,fuse,limits,owners are the parts of the tier; without it, all of them run.
+# PARTS=copy,fuse,limits,owners,single are the parts of the tier; without it, all of them run.
 # Prints TAP.  The output of the machine ends with a fixed line; if that is
 # missing, the machine stopped early, which is a failure.
 set -u
