@@ -55,6 +55,6 @@ plays() {
 }
 
 @test "floods of connections and questions leave the others unharmed" {
-	(($(ulimit -Hn) >= 4096)) || skip "4,096 descriptors are needed"
+	ulimit -Sn 4096 || skip "4,096 descriptors are needed"
 	plays floods
 }
