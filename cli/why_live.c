@@ -22,17 +22,14 @@ struct sandbox_network {
 	bool has_all_ports;
 };
 
-static int read_mode(struct client *c, enum network *ret, struct err *e)
+static int read_mode(struct client *c, struct policy *ret, struct err *e)
 {
 	struct json_view info;
 
 	if (client_call(c, "info", NULL, &info, e) < 0)
 		return -1;
-	const struct json_view mode = json_view_get(info, "network.mode");
-	*ret = json_view_is(mode, "allow")  ? NETWORK_ALLOW
-	       : json_view_is(mode, "host") ? NETWORK_HOST
-					    : NETWORK_NONE;
-	return 0;
+	AUTO_FREE char *mode = json_view_string(json_view_get(info, "network.mode"));
+	return policy_take_network(ret, mode ? mode : "none", e);
 }
 
 /* The supervisor may be of another version, which has rules that this one cannot judge. */
@@ -67,7 +64,7 @@ static int read_network(const char *name, struct sandbox_network *ret, struct er
 	/* root's sandboxes belong to an ordinary user */
 	if (host_user_become_client(e) < 0 || client_open(&c, name, e) < 0)
 		return -1;
-	int result = read_mode(&c, &ret->policy.network, e);
+	int result = read_mode(&c, &ret->policy, e);
 	if (result == 0 && ret->policy.network == NETWORK_ALLOW) {
 		result = client_call(&c, "net.list", NULL, &list, e);
 		if (result == 0)

@@ -129,6 +129,9 @@ reach() {
 	hutch exec box readlink /proc/self/ns/net
 	[ "$output" = "$(readlink "$space")" ]
 	[ "$("$HUTCH" inspect box | jq -r '.[].network.mode')" = ns:net ]
+	catch "$HUTCH" why box --connect example.com:80
+	has '^yes: example.com:80 is reached as from other programs in that network namespace$'
+	has '^  line    --network ns:net$'
 	hutch stop box
 	hold tcp "$mark"
 	ln -sfn "$space" net
