@@ -225,7 +225,6 @@ static void write_publishes(struct writer *w, const struct policy *p)
 	list_done(&words);
 }
 
-/* Writes the rules about connections, each of which is JSON already. */
 /* Names of this host's loopback stand in the rules already (extra_host.h). */
 static void write_add_hosts(struct writer *w, const struct policy *p)
 {
@@ -240,6 +239,8 @@ static void write_add_hosts(struct writer *w, const struct policy *p)
 	list_done(&addresses);
 }
 
+/* Writes the rules about connections, each of which is JSON already.  Those of networks of
+ * sandboxes are among them. */
 static void write_egress(struct writer *w, const struct policy *p)
 {
 	if (!p->egress.count)
@@ -277,6 +278,7 @@ char *learn_write(const struct policy *p, const char *about)
 	text(&w, "hostname", p->hostname);
 	text(&w, "network", policy_network_word(p));
 	write_egress(&w, p);
+	array(&w, "network_join", &p->joins);
 	write_add_hosts(&w, p);
 	write_publishes(&w, p);
 	write_caps(&w, p);

@@ -114,6 +114,13 @@ hutch_has_changes() {
 	[ "$status" -eq 0 ]
 }
 
+@test "a network of sandboxes is in the policy, and its rule once" {
+	learns --network-join db-net:8000 true
+	[ "$(jq -c '[.network_join, .egress.rules]' out/p.json)" = '[["db-net"],[{"allow":"*.db-net.hutch.internal:8000"}]]' ]
+	hutch policy check "$T/out/p.json"
+	[ "$status" -eq 0 ]
+}
+
 @test "a secret is listed by itself and told; its folder, and home, are never shown whole" {
 	learns bash -c 'ls "$1" "$1/.ssh" >/dev/null; cat "$1/.ssh/id"; echo x >"$1/.ssh/new"; echo y >"$1/new"' - "$HOME"
 	tells "$HOME/.ssh/id, which may be a secret"
