@@ -39,7 +39,8 @@ static void put_row(const struct upstream *u, const struct connection *c, int64_
 	json_write_open(b, NULL, "{");
 	json_write_number(b, "id", c->id);
 	json_write_text(b, "name", c->goal.name.len ? c->goal.name.text : NULL);
-	json_write_text(b, "address", address_print(&c->peer, address));
+	json_write_text(b, "address",
+			c->peer.family ? address_print(&c->peer, address) : NULL);
 	json_write_number(b, "port", c->goal.port);
 	json_write_number(b, "since", date - (u->now - c->began));
 	json_write_number(b, "up", (int64_t)bytes.up);

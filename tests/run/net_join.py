@@ -150,6 +150,8 @@ def rules():
         serve(pg2)
         assert [visit(app), visit(app, "pg2")] == ["HELLO", "gaierror"]
         process = hold(app)
+        [row] = app.call("net.list")["connections"]
+        assert (row["name"], row["address"], row["port"]) == (FULL, None, 5432), row
         assert app.call("net.add", rule={"deny": "a.org"})["cut"] == 0
         assert app.call("net.remove", rule="*.db-net.hutch.internal:5432")["cut"] == 1
         assert ended(app, process) in RESETS
