@@ -63,9 +63,10 @@ static void repeat(struct policy *p, const char *json, const struct extra_host *
 		return;
 	AUTO_FREE char *named = text_format("%.*s,\"as\":\"%s\"}", (int)(end - json),
 					    json, host->name.text);
-	list_add(&p->egress, named);
-	/* Only the name is new, and it was checked. */
-	(void)egress_rules_add_json(&p->egress_rules, named, NULL, &e);
+	/* The name was checked.  A rule whose text has that of this host in "as" cannot get
+	 * another one. */
+	if (egress_rules_add_json(&p->egress_rules, named, NULL, &e) == 0)
+		list_add(&p->egress, named);
 }
 
 int extra_host_add(struct policy *p, const char *word, struct err *e)

@@ -118,6 +118,25 @@ static void test_the_loopback_has_each_name(void **state)
 	play((const char *[]){ "allow", "x.org", "host", "a:1.2.3.4", NULL }, others);
 }
 
+/* Both lists of a policy's rules stay alike, which hutch-egress and the gate's ports rest
+ * on. */
+static void test_a_rule_with_a_name_of_its_own_gets_no_other(void **state)
+{
+	static const char rule[] =
+		"{\"allow\":\"@host:80\",\"as\":\"host.hutch.internal\"}";
+	struct policy p;
+	struct err e;
+
+	(void)state;
+	policy_init(&p);
+	assert_int_equal(egress_policy_add(&p, EGRESS_ALLOW, rule, &e), 0);
+	assert_int_equal(extra_host_add(&p, "a:host-gateway", &e), 0);
+	assert_int_equal(p.egress.count, 1);
+	assert_int_equal(p.egress_rules.count, 1);
+	assert_int_equal(extra_host_check(&p, &e), -1);
+	policy_done(&p);
+}
+
 static void test_a_name_without_a_port_is_refused(void **state)
 {
 	struct policy p;
@@ -138,6 +157,7 @@ int main(void)
 		cmocka_unit_test(test_words),
 		cmocka_unit_test(test_other_words_are_refused),
 		cmocka_unit_test(test_the_loopback_has_each_name),
+		cmocka_unit_test(test_a_rule_with_a_name_of_its_own_gets_no_other),
 		cmocka_unit_test(test_a_name_without_a_port_is_refused),
 	};
 
