@@ -194,17 +194,19 @@ static int narrow_signals(const struct confine *c, struct err *e)
 	const pid_t broker = c->broker > 0 ? c->broker : c->child;
 	const pid_t gate = c->gate > 0 ? c->gate : c->child;
 	const pid_t egress = c->egress > 0 ? c->egress : c->child;
+	const pid_t peers = c->peers > 0 ? c->peers : c->child;
 	const struct sock_filter insns[] = {
 		WORD(nr),
 		IS(SYS_kill, 2, 0),
-		IS(SYS_tgkill, 7, 0),
+		IS(SYS_tgkill, 8, 0),
 		RETURN(SECCOMP_RET_ALLOW),
 		WORD(args[0]),
-		IS(c->child, 6, 0),
-		IS(server, 5, 0),
-		IS(broker, 4, 0),
-		IS(gate, 3, 0),
-		IS(egress, 2, 3),
+		IS(c->child, 7, 0),
+		IS(server, 6, 0),
+		IS(broker, 5, 0),
+		IS(gate, 4, 0),
+		IS(egress, 3, 0),
+		IS(peers, 2, 3),
 		WORD(args[0]),
 		IS(getpid(), 0, 1),
 		RETURN(SECCOMP_RET_ALLOW),

@@ -40,8 +40,9 @@ struct registry_entry;
 struct confine {
 	bool has_landlock; /* the result of confine_has_landlock() */
 	/* processes that it may signal: pid 1, the server of the root, the creator of
-	 * files, and the two of the network (egress.h); 0: there is none */
-	pid_t child, server, broker, gate, egress;
+	 * files, the two of the network (egress.h), and the one that connects to other
+	 * sandboxes (peers.h); 0: there is none */
+	pid_t child, server, broker, gate, egress, peers;
 	const struct registry_entry *entry; /* borrowed; the sandbox's entry, which must
 					     * exist by now */
 	const struct saved_spec *saved_spec; /* borrowed; NULL: the sandbox is not kept */

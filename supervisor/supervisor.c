@@ -528,6 +528,7 @@ static int confine(struct supervisor *s, struct err *e)
 		.broker = l->sandbox.broker.pid,
 		.gate = l->egress.gate,
 		.egress = l->egress.egress,
+		.peers = l->peers.pid,
 		.entry = s->entry,
 		.saved_spec = s->saved_spec,
 		.cgroup = &l->cgroup,

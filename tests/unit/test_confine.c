@@ -26,10 +26,10 @@
 #include "tests/unit/scene.h"
 
 /* A supervisor's surroundings: its own registry entry and another one, a child and a
- * server and the network's two that it may kill, and a process that it must not reach. */
+ * server and the network's three that it may kill, and a process that it must not reach. */
 struct place {
 	struct registry_entry mine, other;
-	pid_t child, stranger, server, gate, egress;
+	pid_t child, stranger, server, gate, egress, peers;
 	struct cgroup cgroup;
 	int listener; /* listening unix socket at "door", or -1 */
 	bool has_landlock;
@@ -88,6 +88,7 @@ static void place_make(struct place *p, const char *folder)
 	p->server = make_idle();
 	p->gate = make_idle();
 	p->egress = make_idle();
+	p->peers = make_idle();
 	p->listener = -1;
 	cgroup_init(&p->cgroup);
 	peer_self_init(&p->self);
@@ -103,6 +104,7 @@ static void place_enter(const struct place *p)
 				   .server = p->server,
 				   .gate = p->gate,
 				   .egress = p->egress,
+				   .peers = p->peers,
 				   .entry = &p->mine,
 				   .cgroup = &p->cgroup,
 				   .keep = keep,
@@ -337,6 +339,7 @@ static void play_refused(void *arg)
 	CHECK(execute(p) < 0 && errno == ENOSYS);
 	CHECK(kill(p->server, 0) == 0);
 	CHECK(kill(p->gate, 0) == 0 && kill(p->egress, 0) == 0);
+	CHECK(kill(p->peers, 0) == 0);
 	(void)kill(p->child, SIGKILL);
 }
 
@@ -366,6 +369,7 @@ static void play_in_place(void *arg)
 	(void)kill(p.server, SIGKILL);
 	(void)kill(p.gate, SIGKILL);
 	(void)kill(p.egress, SIGKILL);
+	(void)kill(p.peers, SIGKILL);
 	(void)kill(p.child, SIGKILL);
 	_exit(code);
 }
