@@ -6,6 +6,7 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "sandbox/launch/audit.h"
+#include "sandbox/launch/audit_net.h"
 #include "sandbox/launch/launch.h"
 #include "supervisor/jobs.h"
 #include "supervisor/request.h"
@@ -139,7 +140,7 @@ void records_peer(struct supervisor *s, const struct records_peer *x)
 	struct audit *a = audit_of(s);
 	struct audit_json n;
 
-	if (!a->is_on)
+	if (!a->is_on || !audit_net_begin(a, s->now_ms))
 		return;
 	audit_note(a, &n);
 	audit_json_text(&n, "verdict", x->why ? "deny" : "allow");

@@ -67,6 +67,16 @@ static void lose(struct audit_net *net, const struct json_at *line)
 	net->down += json_member_uint(line, "down", 0);
 }
 
+bool audit_net_begin(struct audit *a, int64_t now)
+{
+	if (!take_place(a, now)) {
+		a->net.lost++;
+		return false;
+	}
+	audit_net_tell_lost(a);
+	return true;
+}
+
 void audit_net(struct audit *a, const struct json_at *net, int64_t now)
 {
 	const bool is_refusal = !strcmp(json_member_string(net, "verdict", ""), "deny");

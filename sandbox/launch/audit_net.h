@@ -10,6 +10,7 @@
  * That entry is written before the next entry `net`, and at the end.  Refusals are always
  * written: the caller passes few of them (refused_host_is_news()). */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 struct audit;
@@ -27,6 +28,9 @@ struct audit_net {
 
 /* `now` is in ms of base/clock.h. */
 void audit_net(struct audit *a, const struct json_at *net, int64_t now);
+/* Returns whether an entry about a connection from outside may be written now, which other
+ * sandboxes choose like programs inside.  If not, it is counted. */
+bool audit_net_begin(struct audit *a, int64_t now);
 /* Counts decisions that were lost on the way here. */
 void audit_net_lost(struct audit *a, uint64_t count);
 /* Writes the entry `net-lost`, if decisions were not recorded. */

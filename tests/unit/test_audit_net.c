@@ -144,6 +144,18 @@ static void test_a_refusal_is_always_recorded(void **state)
 	claim(a, "allow x100, net-lost 1 0 0, deny x101, net-lost 1 0 0");
 }
 
+static void test_connections_from_outside_take_places_too(void **state)
+{
+	struct audit *a = *state;
+
+	decide(a, ALLOW, 99, 5000);
+	assert_true(audit_net_begin(a, 5000));
+	assert_false(audit_net_begin(a, 5000));
+	decide(a, ALLOW, 1, 5000);
+	assert_true(audit_net_begin(a, 6000));
+	claim(a, "allow x99, net-lost 2 0 0");
+}
+
 static void test_a_log_without_losses_says_nothing_of_them(void **state)
 {
 	struct audit *a = *state;
@@ -192,6 +204,8 @@ int main(void)
 			test_the_others_are_counted_with_their_bytes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_refusal_is_always_recorded, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(
+			test_connections_from_outside_take_places_too, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			test_a_log_without_losses_says_nothing_of_them, setup, teardown),
 		cmocka_unit_test_setup_teardown(
