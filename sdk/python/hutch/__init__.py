@@ -27,7 +27,8 @@ from .pool import AsyncPool, Pool
 from .process import Process
 from .program import Ssh
 from .records import (Ask, Change, Completed, End, Event, Exit, Info, Limits, LogEntry, NetChange,
-                      NetQuestion, NetRule, NetRules, Port, ProcessInfo, Stats, Status)
+                      NetConnection, NetQuestion, NetRule, NetRules, Port, ProcessInfo, Stats,
+                      Status)
 from .sandbox import Events, Sandbox
 
 __version__ = "0.1.0"
@@ -43,8 +44,8 @@ __all__ = [
     "FileMissingError", "FolderError", "ForkedError", "Git", "GitChange", "GitDiff", "Hutch",
     "HutchError", "Info", "InternalError", "InvalidActionError", "InvalidError", "LimitError",
     "Limits", "LogEntry", "Microagent", "MicroagentsObservation", "MoveObservation",
-    "NamesObservation", "Net", "NetChange", "NetQuestion", "NetRule", "NetRules", "NoSpaceError",
-    "NotAppliedError", "NotFoundError", "NullObservation", "Observation", "PathObservation",
+    "NamesObservation", "Net", "NetChange", "NetConnection", "NetQuestion", "NetRule", "NetRules",
+    "NoSpaceError", "NotAppliedError", "NotFoundError", "NullObservation", "Observation", "PathObservation",
     "Pool", "Port", "Process", "ProcessInfo", "ProtocolError", "Questions", "ReadObservation",
     "Refusal", "RefusedError", "Repository", "RepositoryObservation", "RunObservation", "Sandbox",
     "Ssh", "Stat", "StatObservation", "Stats", "Status", "TimeoutError", "UnavailableError",

@@ -47,8 +47,8 @@ class Net:
         self._box = box
 
     def list(self) -> NetRules:
-        """The rules in their order, of which the first that matches decides, and the questions
-        that wait."""
+        """The rules in their order, of which the first that matches decides, the questions that
+        wait, and the connections that are open."""
         return self._box._ask(calls.net_list())
 
     def allow(self, target: str, *, why: Optional[str] = None) -> NetChange:
@@ -140,8 +140,8 @@ class AsyncNet:
         self._box = box
 
     async def list(self) -> NetRules:
-        """The rules in their order, of which the first that matches decides, and the questions
-        that wait."""
+        """The rules in their order, of which the first that matches decides, the questions that
+        wait, and the connections that are open."""
         return await self._box._ask(calls.net_list())
 
     async def allow(self, target: str, *, why: Optional[str] = None) -> NetChange:

@@ -185,18 +185,48 @@ class NetQuestion:
 
 
 @dataclass(frozen=True)
+class NetConnection:
+    """An open connection.  `name` is None if a program has connected to an address, and `address`
+    if it has connected to another sandbox; `up` and `down` are bytes to the server and from it."""
+
+    id: int
+    name: Optional[str]
+    address: Optional[str]
+    port: int
+    since: str
+    up: int
+    down: int
+
+    @classmethod
+    def parse(cls, value: object) -> NetConnection:
+        o = fields.an_object(value, "connection")
+        return cls(fields.whole(o, "id"), fields.text_or_none(o, "name"),
+                   fields.text_or_none(o, "address"), fields.whole(o, "port"),
+                   fields.text(o, "since"), fields.whole(o, "up"), fields.whole(o, "down"))
+
+
+@dataclass(frozen=True)
 class NetRules:
-    """The rules about connections, in their order, and the questions that wait."""
+    """The rules about connections, in their order, the questions that wait, the ports that have
+    a listener (None: each port has one), and connections: `open` are there, of which the newest
+    are listed, the newest first."""
 
     rules: Tuple[NetRule, ...]
     questions: Tuple[NetQuestion, ...]
+    ports: Optional[Tuple[int, ...]]
+    open: int
+    connections: Tuple[NetConnection, ...]
 
     @classmethod
     def parse(cls, value: object) -> NetRules:
         o = fields.an_object(value, "rules")
+        ports = None if o.get("ports") is None else fields.a_list(o.get("ports"), "ports")
         return cls(tuple(NetRule.parse(one) for one in fields.a_list(o.get("rules"), "rules")),
                    tuple(NetQuestion.parse(one)
-                         for one in fields.a_list(o.get("questions"), "questions")))
+                         for one in fields.a_list(o.get("questions"), "questions")),
+                   None if ports is None else tuple(ports), fields.whole(o, "open"),
+                   tuple(NetConnection.parse(one)
+                         for one in fields.a_list(o.get("connections"), "connections")))
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,8 @@ class Doing:
             self.assertEqual([(rule.verdict, rule.target) for rule in rules.rules], [
                 ("allow", "c.example.org:8080"), ("ask", "b.example.org"), ("deny", "a.example.org"),
                 ("allow", "example.org:8080"), ("allow", "@pypi")])
-            self.assertEqual(rules.questions, ())
+            self.assertEqual((rules.questions, rules.ports, rules.open, rules.connections),
+                             ((), (8080, 80, 443), 0, ()))
             removed = box.net.remove("b.example.org"), box.net.remove(1)
             self.assertEqual([(one.index, one.rule.verdict) for one in removed], [(2, "ask"), (1, "allow")])
             self.assertEqual(box.net.set([rules.rules[4], {"deny": "*"}]), 0)
@@ -87,6 +88,15 @@ class Tasks(Doing, Case):
 
 
 class Answers(unittest.TestCase):
+    def test_connections_are_read(self):
+        row = {"id": 3, "name": None, "address": "192.0.2.1", "port": 443, "since": "2026-11-28T00:00:00.000Z",
+               "up": 5, "down": 6, "new": 7}
+        rules = NetRules.parse({"rules": [], "questions": [], "ports": None, "open": 300,
+                                "connections": [row, {**row, "name": "a.org", "address": None}]})
+        self.assertEqual((rules.ports, rules.open), (None, 300))
+        self.assertEqual([(c.name, c.address, c.up, c.down) for c in rules.connections],
+                         [(None, "192.0.2.1", 5, 6), ("a.org", None, 5, 6)])
+
     def test_answers_of_another_form_are_refused(self):
         rule = {"allow": "a.org"}
         self.assertEqual(NetChange.parse({"index": 1, "rule": rule, "cut": 0, "new": 1}).rule.target, "a.org")
