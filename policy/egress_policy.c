@@ -146,6 +146,18 @@ int egress_policy_join(struct policy *p, const char *word, struct err *e)
 	return 0;
 }
 
+int egress_policy_check_name(const struct policy *p, const char *name, struct err *e)
+{
+	if (!p->joins.count || sandbox_name_is_reachable(name))
+		return 0;
+	(void)err_set(
+		e, ERR_USAGE,
+		"no sandbox of a network (--network-join) could reach the name '%.100s'",
+		name);
+	return err_remedy(e, "such a name has lower-case letters, digits, - and _, and "
+			     "does not end with -");
+}
+
 int egress_policy_check(const struct policy *p, struct err *e)
 {
 	if (p->egress.count && p->network != NETWORK_ALLOW) {

@@ -30,6 +30,10 @@ int egress_policy_add(struct policy *p, enum egress_verdict verdict, const char 
  * network, and with a port has a rule for that port of its sandboxes. */
 int egress_policy_join(struct policy *p, const char *word, struct err *e);
 
+/* Checks the name of a sandbox: in a network, others reach it by that name, which is part
+ * of one in DNS. */
+int egress_policy_check_name(const struct policy *p, const char *name, struct err *e);
+
 /* Checks all rules of a policy together.  ERR_USAGE: the network is another one than
  * NETWORK_ALLOW; ERR_LIMIT: there are too many rules. */
 int egress_policy_check(const struct policy *p, struct err *e);

@@ -13,7 +13,7 @@
 #include "base/own.h"
 #include "base/worker.h"
 #include "cli/common/report.h"
-#include "policy/egress/sandbox_name.h"
+#include "policy/egress_policy.h"
 #include "policy/policy_file.h"
 #include "sandbox/kernel/host_user.h"
 #include "sandbox/kernel/program.h"
@@ -291,19 +291,6 @@ static int check_lease(const struct run_options *o, struct err *e)
 	return 0;
 }
 
-/* Other sandboxes of a network reach this one by its name, which is part of one in DNS. */
-static int check_join(const struct create_options *o, struct err *e)
-{
-	if (!o->policy.joins.count || sandbox_name_is_reachable(o->name))
-		return 0;
-	(void)err_set(
-		e, ERR_USAGE,
-		"no sandbox of a network (--network-join) could reach the name '%s'",
-		o->name);
-	return err_remedy(e, "such a name has lower-case letters, digits, - and _, and "
-			     "does not end with -");
-}
-
 int create_options_parse(struct create_options *o, char **argv, struct err *e)
 {
 	const enum verb verb = o->options.verb;
@@ -315,7 +302,8 @@ int create_options_parse(struct create_options *o, char **argv, struct err *e)
 	if (o->options.wants_help)
 		return 0;
 	if (take_name(o, e) < 0 || (verb == VERB_START && take_up(o, e) < 0) ||
-	    policy_check(&o->policy, e) < 0 || check_join(o, e) < 0)
+	    policy_check(&o->policy, e) < 0 ||
+	    egress_policy_check_name(&o->policy, o->name, e) < 0)
 		return -1;
 	if (check_lease(&o->options, e) < 0)
 		return -1;

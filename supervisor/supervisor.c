@@ -19,6 +19,7 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "egress/launch/egress_news.h"
+#include "policy/egress_policy.h"
 #include "policy/policy.h"
 #include "sandbox/cgroup/cgroup.h"
 #include "sandbox/cgroup/watchdog.h"
@@ -111,6 +112,8 @@ int supervisor_rename(struct supervisor *s, const char *name, struct err *e)
 {
 	AUTO_FREE char *old = text_copy(s->entry->name);
 
+	if (egress_policy_check_name(s->launch->policy, name, e) < 0)
+		return -1;
 	if (rename_all(s, name, e) < 0)
 		return -1;
 	AUTO_FREE char *info = supervisor_info(s);

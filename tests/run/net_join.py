@@ -182,6 +182,7 @@ def target():
         with socket.create_connection(listener.getsockname()) as tcp:
             def refused(c, kind, fds=(tcp.fileno(),), **params):
                 return c.refused("net.connect", kind, fds, **params)
+            assert "could reach the name 'P.g'" in str(pg.refused("rename", "invalid", name="P.g"))
             refused(pg, "refused", network="other", port=5432)
             refused(alone, "refused", network="db-net", port=5432)
             for params in ({}, {"network": "db-net"}, {"port": 1}, {"network": "db-net", "port": 0},
