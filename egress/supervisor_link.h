@@ -7,7 +7,7 @@
  *	{"set":{"rules":[...]}}			later: these rules instead
  *	{"answer":{"id":1,"allow":true,"for":"once"}}	or "sandbox"
  *	{"list":"connections"}
- *	{"sync":7}				has it told all that the gate has seen?
+ *	{"sync":7}				has it told all that the gate had sent?
  *
  * "default":"deny" may stand beside rules, and "ask_ms" and "upstream" may be left out.
  * hutch-egress sends:

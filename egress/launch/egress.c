@@ -26,8 +26,7 @@
 #include "policy/egress/egress_rules.h"
 
 /* The numbers of descriptors at which both programs expect theirs: the socket to each
- * other, `control`, and the gate's `setup` or
- * the `peers` of hutch-egress. */
+ * other, `control`, and the gate's `setup` or the `peers` of hutch-egress. */
 enum { PEER_FD = 3, CONTROL_FD, SETUP_FD, PEERS_FD = SETUP_FD };
 
 /* The most bytes of lines that wait to be taken: more than hutch-egress keeps. */

@@ -37,7 +37,7 @@ int egress_order_answer(struct egress *x, const struct egress_answer *answer,
 /* Has the open connections listed. */
 int egress_order_list(struct egress *x, struct err *e);
 
-/* Asks whether hutch-egress has told all that the gate had seen; the news {"synced":id}
+/* Asks whether hutch-egress has told all that the gate had sent; the news {"synced":id}
  * says so.  `id` is not 0.  A later question takes the place of one without a reply. */
 int egress_order_sync(struct egress *x, uint32_t id, struct err *e);
 

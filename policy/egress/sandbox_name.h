@@ -10,11 +10,10 @@
 
 #define SANDBOX_NAME_ZONE      "hutch.internal"
 #define SANDBOX_NAME_LABEL_MAX 63
-#define SANDBOX_NAME_NETWORK_MAX \
-	32			 /* bytes of a network's name: the names of all
-				     * networks stand in one line of resolv.conf(5), of
-				     * which musl takes 256 bytes */
-#define SANDBOX_NAME_JOINS_MAX 4 /* networks that one sandbox has joined */
+/* Bytes of a network's name: the names of all networks stand in one line of
+ * resolv.conf(5), of which musl takes 256 bytes. */
+#define SANDBOX_NAME_NETWORK_MAX 32
+#define SANDBOX_NAME_JOINS_MAX	 4 /* networks that one sandbox has joined */
 
 struct sandbox_name {
 	char sandbox[SANDBOX_NAME_LABEL_MAX + 1];

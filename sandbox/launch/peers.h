@@ -2,11 +2,12 @@
  *
  * hutch-egress must not open unix sockets or files, and a confined supervisor may not
  * connect.  So this process is forked before both are confined, and gets requests from
- * hutch-egress (egress/peer_frames.h).  A request has a name and a port, and no path.  The
- * name has to be one of a sandbox of this user that has joined one of the networks of this
- * one, as the registry says: the process then passes one end of a pair of connected sockets to
- * the other sandbox's supervisor (the method net.connect of docs/control.md), which checks
- * the network once more, and the other end to hutch-egress.
+ * hutch-egress (egress/peer_frames.h).  A request has a name and a port, and no path.
+ * The name has to be one of a sandbox of this user that has joined one of the networks
+ * of this one, as the registry says: the process then passes one end of a pair of
+ * connected sockets to the other sandbox's supervisor (the method net.connect of
+ * docs/control.md), which checks the network once more, and the other end to
+ * hutch-egress.
  *
  * It ends when hutch-egress ends. */
 #pragma once

@@ -99,9 +99,9 @@ int ports_add(struct ports *p, struct listener *at, uint16_t guest, struct err *
  * ERR_NOT_FOUND: no port is published there. */
 int ports_remove(struct ports *p, const char *host, struct err *e);
 
-/* Leads one connected socket, which is taken over and does not block, to port `guest` inside, as a visit of
- * no port: it comes before visits that wait in queues of the kernel.  ERR_LIMIT:
- * PORTS_KNOCKS_MAX wait already; ERR_GONE: no connection is accepted any more. */
+/* Leads one connected socket, which is taken over and does not block, to port `guest`
+ * inside, as a visit of no port: it comes before visits that wait in queues of the kernel.
+ * ERR_LIMIT: PORTS_KNOCKS_MAX wait already; ERR_GONE: no connection is accepted any more. */
 int ports_connect(struct ports *p, int *socket, uint16_t guest, struct err *e);
 
 /* For each port that was found in a range, writes a line with its number to `to`. */

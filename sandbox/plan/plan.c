@@ -93,8 +93,8 @@ static int plan_ids(struct plan *p, const struct policy *policy,
 }
 
 /* Decides how a sandbox in a network namespace that it shares is kept from the abstract
- * sockets there; of the host these are D-Bus, X11, containerd's.  Landlock can do that since ABI 6; on older kernels
- * all AF_UNIX sockets are refused. */
+ * sockets there; of the host these are D-Bus, X11, containerd's.  Landlock can do that
+ * since ABI 6; on older kernels all AF_UNIX sockets are refused. */
 static void plan_network(struct plan *p, const struct policy *policy)
 {
 	if (!policy_shares_network(policy))
