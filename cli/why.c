@@ -263,10 +263,11 @@ static int ask(struct question *q, struct answer *ret, struct err *e)
 }
 
 /* Returns whether the question is about a sandbox that has a name: NAME connect WHERE, or
- * NAME --connect WHERE. */
+ * NAME --connect WHERE.  The system call connect has arguments, too. */
 static bool is_about_live(const struct question *q)
 {
-	return q->words.count == 3 && !strcmp(q->words.items[1], "connect");
+	return q->words.count == 3 && !strcmp(q->words.items[1], "connect") &&
+	       strcmp(q->words.items[0], "syscall") != 0;
 }
 
 /* Such a sandbox has its options already: only --json may stand before its name. */

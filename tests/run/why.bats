@@ -313,6 +313,8 @@ asks() {
 	one_sentence "connect 'somewhere': it takes HOST:PORT"
 	hutch why --connect
 	[[ $status == 125 ]]
+	hutch why syscall connect 3
+	[[ $status == 0 && $output == "yes: connect is let through"* ]]
 	hutch why syscall nonesuch
 	[[ $status == 125 ]]
 	one_sentence "no system call 'nonesuch'"
