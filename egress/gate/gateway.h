@@ -17,7 +17,7 @@
  * and has the user's id, as the owner of the sandbox's user namespace: so it may join that
  * (user_namespaces(7)), has all capabilities there, and makes devices, routes and sockets.
  * A socket belongs to the network namespace in which it was made, so that afterwards the
- * process needs neither namespaces nor capabilities; gateway_leave() drops them. */
+ * process needs neither namespaces nor capabilities, and drops them. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,6 +75,3 @@ void gateway_done(struct gateway *g);
  * one thread. */
 int gateway_make(struct gateway *g, int inside, const struct gateway_ports *ports,
 		 struct err *e);
-
-/* Gives up all capabilities for good. */
-int gateway_leave(struct err *e);
