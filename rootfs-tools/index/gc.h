@@ -20,8 +20,9 @@ struct collected {
 	uint64_t bytes; /* bytes of the removed files */
 };
 
-/* Removes all that is not referred to.  The caller holds the store's lock exclusively,
- * so no build is running that needs its steps.  `only_looks`: removes nothing, and only counts. */
+/* Removes all that is not referred to.  The caller holds the store's lock exclusively, so
+ * no build is running that needs its steps.  `only_looks`: removes nothing, and only
+ * counts. */
 int collect(const struct store *s, bool only_looks, struct collected *ret, struct err *e);
 
 /* Returns whether a sandbox uses the image. */
