@@ -38,8 +38,8 @@ struct launched {
 };
 
 /* Makes a whole launch, like `hutch run true`; with a target of --allow, one with a
- * network of rules.  If only the command is missing, the sandbox had been made, so this counts as a
- * success.  False: the launch failed, and the result is in `t`. */
+ * network of rules.  If only the command is missing, the sandbox had been made, so this
+ * counts as a success.  False: the launch failed, and the result is in `t`. */
 static bool try_launch(struct trial *t, enum isolation isolation, const char *target,
 		       struct launched *ret)
 {
