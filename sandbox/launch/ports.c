@@ -207,6 +207,7 @@ static void forget(struct ports *p, struct visit *v)
 		i++;
 	p->visits[i] = p->visits[--p->visit_count];
 	p->wide_count -= (unsigned)v->is_in_wide + v->is_out_wide;
+	p->led_count -= !v->port;
 	socket_splice_done(&v->splice);
 	free(v);
 }
@@ -354,6 +355,7 @@ static int dial(struct ports *p, const struct port *port, int socket, int64_t no
 		return is_short ? 0 : -1;
 	}
 	p->visits[p->visit_count++] = v;
+	p->led_count += !v->port;
 	if (channel_has_passed(p->channel))
 		close_passing(p);
 	return 0;
@@ -421,9 +423,18 @@ int ports_connect(struct ports *p, int *socket, uint16_t guest, struct err *e)
 	return 0;
 }
 
+/* Half of all places are left to the published ports, if there are any, so that other
+ * sandboxes cannot shut these by connections that they hold. */
+static bool may_lead(const struct ports *p)
+{
+	const size_t most = p->count ? PORT_CONNECTS_MAX / 2 : PORT_CONNECTS_MAX;
+
+	return p->led_count < most && may_admit(p);
+}
+
 static int admit_knocks(struct ports *p, int64_t now, struct err *e)
 {
-	while (p->knock_count && may_admit(p)) {
+	while (p->knock_count && may_lead(p)) {
 		const struct knock k = p->knocks[0];
 		const struct port port = { .guest = k.guest };
 		memmove(&p->knocks[0], &p->knocks[1], --p->knock_count * sizeof(k));

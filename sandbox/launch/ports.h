@@ -67,6 +67,7 @@ struct ports {
 	size_t visit_count;
 	struct knock knocks[PORTS_KNOCKS_MAX]; /* the oldest first */
 	size_t knock_count;
+	size_t led_count; /* visits of ports_connect() */
 	size_t fds_max;	     /* how many descriptors all visits together may have */
 	unsigned wide_count; /* how many pipes were enlarged */
 	uint32_t last_number, last_id;

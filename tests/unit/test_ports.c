@@ -479,6 +479,36 @@ static void test_few_connected_sockets_wait(void **state)
 		own_close(&ends[i]);
 }
 
+/* Sockets that another sandbox holds leave half of all places to the published ports. */
+static void test_connected_sockets_leave_places_to_ports(void **state)
+{
+	enum { MOST = PORT_CONNECTS_MAX / 2 };
+	struct scene *s = *state;
+	static int others[MOST + 1];
+	uint32_t first = 0, id;
+	int pair[2];
+
+	skip_where_not_all_fit();
+	for (int i = 0; i <= MOST; i++) {
+		tcp_pair(pair);
+		unblock(pair[1]);
+		others[i] = pair[0];
+		assert_int_equal(ports_connect(&s->p, &pair[1], 80, &s->e), 0);
+		assert_int_equal(work(s), 0);
+		id = i < MOST ? told(s, MSG_DIAL) : 0;
+		first = first ? first : id;
+	}
+	assert_true(is_told_nothing(s));
+	assert_int_equal(s->p.visit_count, MOST);
+	AUTO_CLOSE int c = client(s, &id);
+	assert_int_equal(s->p.visit_count, MOST + 1);
+	assert_int_equal(says(s, MSG_CLOSED, first, ECONNREFUSED), 0);
+	assert_int_equal(work(s), 0);
+	assert_int_not_equal(told(s, MSG_DIAL), first);
+	for (int i = 0; i <= MOST; i++)
+		own_close(&others[i]);
+}
+
 static void test_a_port_that_is_removed_takes_its_visits_along(void **state)
 {
 	struct scene *s = *state;
@@ -703,6 +733,7 @@ int main(void)
 		TEST(test_a_channel_that_is_full_leaves_them_in_the_queue),
 		TEST(test_a_connected_socket_is_led_inside),
 		TEST(test_few_connected_sockets_wait),
+		TEST(test_connected_sockets_leave_places_to_ports),
 		TEST(test_a_port_that_is_removed_takes_its_visits_along),
 		TEST(test_the_same_socket_is_published_once),
 		TEST(test_closed_ports_let_nobody_in),
