@@ -334,6 +334,11 @@ static void on_end(struct instance *g, int64_t now)
 	g->sandbox->pid = 0;
 	for (int i = 0; i < SPAWN_NEWS_MAX && g->sandbox->failure >= 0; i++)
 		on_failure(g);
+	/* All refused connections are told before the last reports. */
+	if (g->egress) {
+		egress_finish(g->egress);
+		take_egress_news(g, now);
+	}
 	do {
 		(void)take_frames(g, true);
 	} while (g->cause == INSTANCE_RUNS && !g->is_closed &&
@@ -348,10 +353,6 @@ static void on_end(struct instance *g, int64_t now)
 	end(g, INSTANCE_DIED, &e);
 	if (g->ports)
 		ports_end(g->ports);
-	if (g->egress) {
-		egress_finish(g->egress);
-		take_egress_news(g, now);
-	}
 	g->state = INSTANCE_GONE;
 }
 
