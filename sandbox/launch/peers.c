@@ -223,8 +223,10 @@ static int confine(void *arg, struct err *e)
 	(void)arg;
 	if (state < 0 || caps_drop(e) < 0)
 		return -1;
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return err_sys(e, "prctl PR_SET_NO_NEW_PRIVS");
+	/* Its memory is a copy of the launcher's, in which secrets may be. */
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return err_sys(e, "prctl");
 	return landlock_abi() > 0 ? landlock_confine(&rule, 1, LANDLOCK_SPARES_TCP, e)
 				  : 0;
 }
