@@ -247,7 +247,7 @@ def lost(c, box):
             with open(f"/proc/{pid}/comm") as comm, open(f"/proc/{pid}/status") as status:
                 if comm.read() == "hutch-egress\n" and f"\nPPid:\t{box.pid}\n" in status.read():
                     os.kill(int(pid), 9)
-        except FileNotFoundError:
+        except (FileNotFoundError, ProcessLookupError):
             pass
     c.call("events.subscribe", since=0)
     c.until(lambda: c.events("egress-lost"))
