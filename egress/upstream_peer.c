@@ -101,9 +101,7 @@ void upstream_peer_ready(struct upstream *u)
 		struct peer_reply r = { 0 };
 		int got = -1;
 		ssize_t n = fd_pass_receive(u->peers, &r, sizeof(r), &got);
-		AUTO_CLOSE int fd = got;
-		if (n == FD_PASS_LOST) /* its connection waits until its time is over */
-			continue;
+		AUTO_CLOSE int fd = got; /* FD_PASS_LOST is as good as none */
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		if (n == (ssize_t)sizeof(r))

@@ -149,7 +149,7 @@ int link_read(struct gate *g, struct err *e)
 		uint8_t bytes[4096];
 		int fd;
 		ssize_t n = fd_pass_receive(l->fd, bytes, sizeof(bytes), &fd);
-		if (n == FD_PASS_LOST)
+		if (fd == FD_PASS_LOST)
 			return err_set(e, ERR_LIMIT,
 				       "the gate may open no more descriptors");
 		if (fd >= 0 && l->fd_count == GATE_LINK_FDS) {
