@@ -1,5 +1,3 @@
-#include <stdlib.h>
-
 #include "base/json_write.h"
 #include "base/own.h"
 #include "egress/tcp_bytes.h"
@@ -8,24 +6,38 @@
 /* The most bytes of a connection in JSON: a name, an address, and five numbers. */
 #define ROW_MAX (FRAMES_NAME_MAX + ADDRESS_TEXT_MAX + 200)
 
-static int newest_first(const void *a, const void *b)
+static bool is_newer(const struct connection *a, const struct connection *b)
 {
-	const struct connection *x = *(struct connection *const *)a;
-	const struct connection *y = *(struct connection *const *)b;
-
-	if (x->began != y->began)
-		return x->began < y->began ? 1 : -1;
-	return (x->id < y->id) - (x->id > y->id);
+	return a->began != b->began ? a->began > b->began : a->id > b->id;
 }
 
-static size_t find_open(const struct upstream *u, struct connection **ret)
+/* The newest connections, the newest first. */
+struct newest {
+	const struct connection *items[UPSTREAM_LIST_MAX];
+	size_t count;
+};
+
+static void put_newest(struct newest *n, const struct connection *c)
+{
+	if (n->count == UPSTREAM_LIST_MAX && is_newer(n->items[n->count - 1], c))
+		return;
+	size_t at = n->count < UPSTREAM_LIST_MAX ? n->count++ : n->count - 1;
+	for (; at > 0 && is_newer(c, n->items[at - 1]); at--)
+		n->items[at] = n->items[at - 1];
+	n->items[at] = c;
+}
+
+/* Returns how many connections are open. */
+static size_t find_open(const struct upstream *u, struct newest *ret)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < u->count; i++)
-		if (u->connections[i]->state == CONNECTION_OPEN)
-			ret[count++] = u->connections[i];
-	qsort(ret, count, sizeof(struct connection *), newest_first);
+	for (size_t i = 0; i < u->count; i++) {
+		if (u->connections[i]->state != CONNECTION_OPEN)
+			continue;
+		put_newest(ret, u->connections[i]);
+		count++;
+	}
 	return count;
 }
 
@@ -50,8 +62,8 @@ static void put_row(const struct upstream *u, const struct connection *c, int64_
 
 void upstream_list(struct upstream *u)
 {
-	struct connection *open[UPSTREAM_MAX];
-	const size_t count = find_open(u, open);
+	struct newest newest = { .count = 0 };
+	const size_t open = find_open(u, &newest);
 	const int64_t date = u->stamp();
 	const size_t room = supervisor_link_room(&u->supervisor);
 	struct buffer b;
@@ -59,11 +71,11 @@ void upstream_list(struct upstream *u)
 	buffer_init(&b, SUPERVISOR_LINK_SEND_MAX);
 	json_write_open(&b, NULL, "{");
 	json_write_open(&b, "connections", "{");
-	json_write_number(&b, "open", (int64_t)count);
+	json_write_number(&b, "open", (int64_t)open);
 	json_write_open(&b, "newest", "[");
-	for (size_t i = 0; i < count && i < UPSTREAM_LIST_MAX; i++)
+	for (size_t i = 0; i < newest.count; i++)
 		if (buffer_len(&b) + 2 * (size_t)ROW_MAX < room)
-			put_row(u, open[i], date, &b);
+			put_row(u, newest.items[i], date, &b);
 	json_write_close(&b, "]");
 	json_write_close(&b, "}}\n");
 	(void)supervisor_link_reply(&u->supervisor, (const char *)buffer_data(&b),
