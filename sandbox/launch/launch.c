@@ -589,16 +589,23 @@ struct exec launch_command(const struct launch *l)
 	return x;
 }
 
+/* Starts the processes of a network of rules. */
+static int start_network(struct launch *l, struct err *e)
+{
+	const struct policy *p = l->policy;
+
+	return peers_start(l, e) < 0
+		       ? -1
+		       : egress_start(&l->egress, &p->egress_rules, &p->egress, e);
+}
+
 int launch_start(struct launch *l, struct err *e)
 {
 	l->signals = supervise_signals(e);
 	if (l->signals < 0 || audit_launch(&l->audit, l, e) < 0 ||
 	    prepare_host(l, e) < 0 || watch_protected(l, e) < 0)
 		return -1;
-	if (l->policy->network == NETWORK_ALLOW && peers_start(l, e) < 0)
-		return -1;
-	if (l->policy->network == NETWORK_ALLOW &&
-	    egress_start(&l->egress, &l->policy->egress_rules, &l->policy->egress, e) < 0)
+	if (l->policy->network == NETWORK_ALLOW && start_network(l, e) < 0)
 		return -1;
 	/* `has_proc`: the executor needs a procfs in order to end a command together
 	 * with its descendants.  The executor of a single command never has to do
