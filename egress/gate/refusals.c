@@ -118,8 +118,11 @@ static bool read_destination(struct msghdr *message, struct refusal *ret)
 static bool read_packet(struct gate *g, size_t socket)
 {
 	struct refusal r = { .is_udp = socket % 2 };
-	char control[128];
-	struct msghdr message = { .msg_control = control,
+	union {
+		char space[CMSG_SPACE(sizeof(struct sockaddr_in6))];
+		struct cmsghdr align;
+	} control;
+	struct msghdr message = { .msg_control = &control,
 				  .msg_controllen = sizeof(control) };
 
 	if (recvmsg(g->network.refused[socket], &message, MSG_DONTWAIT) < 0)
