@@ -19,12 +19,6 @@ void refused_hosts_done(struct refused_hosts *r)
 
 /* --- counted ------------------------------------------------------------------------ */
 
-/* Gives a member's text; "" if there is none. */
-static const char *text_of(const struct json_at *net, const char *key)
-{
-	return json_member_string(net, key, "");
-}
-
 static enum reason reason_of(const char *word)
 {
 	for (unsigned i = REASON_NONE + 1; i < REASON_COUNT; i++)
@@ -35,14 +29,17 @@ static enum reason reason_of(const char *word)
 
 static void read_host(const struct json_at *net, struct refused_host *ret)
 {
-	const char *name = text_of(net, "name");
+	const char *name = json_member_string(net, "name", "");
 
 	*ret = (struct refused_host){ .port = (uint16_t)json_member_uint(net, "port", 0),
-				      .reason = reason_of(text_of(net, "reason")) };
+				      .reason = reason_of(
+					      json_member_string(net, "reason", "")) };
 	(void)snprintf(ret->host, sizeof(ret->host), "%s",
-		       *name ? name : text_of(net, "address"));
-	(void)snprintf(ret->rule, sizeof(ret->rule), "%s", text_of(net, "rule"));
-	(void)snprintf(ret->why, sizeof(ret->why), "%s", text_of(net, "why"));
+		       *name ? name : json_member_string(net, "address", ""));
+	(void)snprintf(ret->rule, sizeof(ret->rule), "%s",
+		       json_member_string(net, "rule", ""));
+	(void)snprintf(ret->why, sizeof(ret->why), "%s",
+		       json_member_string(net, "why", ""));
 }
 
 /* Returns the row of that host; the last row, if there is no room. */
@@ -71,7 +68,7 @@ const struct refused_host *refused_hosts_add(struct refused_hosts *r,
 {
 	struct refused_host host;
 
-	if (strcmp(text_of(net, "verdict"), "deny") != 0)
+	if (strcmp(json_member_string(net, "verdict", ""), "deny") != 0)
 		return NULL;
 	read_host(net, &host);
 	struct refused_host *row = row_of(r, &host);
