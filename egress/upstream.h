@@ -73,8 +73,8 @@ struct connection {
 	int fds[DIALER_ADDRESSES_MAX]; /* owned: of attempts, -1: none */
 	int fd;			       /* owned: a copy of the connected socket */
 	struct address peer; /* that it is connected to; none: another sandbox */
-	int64_t began,
-		due; /* due: when CUT is enforced, or JOINING has failed; 0: never */
+	int64_t began;
+	int64_t due; /* when CUT is enforced, or JOINING has failed; 0: never */
 	struct host_name cname;
 	char sni[FRAMES_NAME_MAX + 1], alpn[FRAMES_ALPN_MAX + 1];
 };

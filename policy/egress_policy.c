@@ -9,8 +9,8 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "policy/egress/egress_rules.h"
-#include "policy/extra_host.h"
 #include "policy/egress/sandbox_name.h"
+#include "policy/extra_host.h"
 #include "policy/policy.h"
 
 /* Returns JSON without newlines and tabs.  They stand only between the tokens of JSON, and

@@ -329,8 +329,8 @@ static void on_egress_news(void *context, const struct egress_news *n, int64_t n
 {
 	struct supervisor *s = context;
 
-	(void)launch_hear(s->run->launch, n,
-			  now); /* the result has all hosts in the end */
+	/* The result has all refused hosts in the end. */
+	(void)launch_hear(s->run->launch, n, now);
 	if (n->kind == EGRESS_NEWS_ASK)
 		egress_deny(launch_egress(s->run->launch), n);
 	if (n->kind == EGRESS_NEWS_LOST)

@@ -184,12 +184,12 @@ static const char *landlock_root_text(const struct plan *p, const struct policy 
 
 static void print_network(const struct policy *policy, FILE *to)
 {
-	static const char *const texts[] = { [NETWORK_NONE] = " none but loopback",
-					     [NETWORK_HOST] = " this host's",
-					     [NETWORK_ALLOW] = " by rules alone",
-					     [NETWORK_NS] = " that of" };
+	static const char *const texts[] = { [NETWORK_NONE] = "none but loopback",
+					     [NETWORK_HOST] = "this host's",
+					     [NETWORK_ALLOW] = "by rules alone",
+					     [NETWORK_NS] = "that of" };
 
-	(void)fprintf(to, "network  %s", texts[policy->network]);
+	(void)fprintf(to, "network   %s", texts[policy->network]);
 	if (policy->network == NETWORK_NS)
 		print_field(to, "", policy_netns_path(policy));
 	(void)fputc('\n', to);
