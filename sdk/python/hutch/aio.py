@@ -22,6 +22,7 @@ from .errors import (BuildError, CallbackError, DisconnectedError, HutchError, I
                      NotFoundError)
 from .fields import Object
 from .microagents import Microagent
+from .notices import AsyncNotices, EventKind
 from .observations import (EditObservation, EnvObservation, MicroagentsObservation, MoveObservation,
                            NamesObservation, Observation, PathObservation, ReadObservation,
                            RepositoryObservation, RunObservation, StatObservation, observation,
@@ -695,80 +696,19 @@ class AsyncSandbox:
         await _tell_status(self._on_status, self.name, status, message)
 
 
-class AsyncEvents:
+class AsyncEvents(EventKind, AsyncNotices[Event]):
     """The events of a sandbox: use `async for`, or await next() one by one; close() it, or use
     `async with`.  It has a connection of its own, which is made for the first event."""
 
     def __init__(self, name: str, program: Program, since: int = 0, follow: bool = False,
                  timeout: Optional[float] = None) -> None:
-        self._name, self._program, self._since = name, program, since
-        self._timeout, self._follows, self._kept = timeout, follow, 0
-        self._link: Optional[AsyncLink] = None
-
-    async def open(self) -> AsyncEvents:
-        if self._link is None:
-            self._link = await AsyncLink.open(self._name, self._program)
-            try:
-                self._rest = self._link.rest()
-                after = await self._link.call(calls.events(self._since))
-            except BaseException:
-                await self._link.close()
-                raise
-            self._kept = after if after > self._since else 0
-        return self
-
-    def __aiter__(self) -> AsyncEvents:
-        return self
-
-    async def __anext__(self) -> Event:
-        event = await self.next(self._timeout)
-        if event is None:
-            raise StopAsyncIteration
-        return event
-
-    async def next(self, timeout: Optional[float] = None) -> Optional[Event]:
-        """The next event; None: there are no more.  The end of the sandbox is an event, so
-        DisconnectedError means that its supervisor is gone."""
-        await self.open()
-        assert self._link is not None
-        rest = self._rest
-        while self._follows or self._kept > 0:
-            if not await self._link.wait(lambda: bool(rest.notices), rest, timeout):
-                raise calls.too_late("an event", timeout)
-            method, params = self._link.take(rest)
-            if method == "event":
-                event = Event.parse(params)
-                self._kept = 0 if event.n is not None and event.n + 1 >= self._kept else self._kept
-                self._follows = self._follows and event.event != "ended"
-                return event
-        await self.close()
-        return None
+        self._since, self._follows = since, follow
+        super().__init__(name, program, timeout)
 
     @property
     def has_kept(self) -> bool:
         """Whether an event from before the call of events() is still to come."""
         return self._kept > 0
-
-    async def close(self) -> None:
-        if self._link:
-            await self._link.close()
-
-    def _shut(self) -> None:
-        if self._link:
-            self._link.shut()
-
-    async def __aenter__(self) -> AsyncEvents:
-        return await self.open()
-
-    async def __aexit__(self, *exc: object) -> None:
-        await self.close()
-
-    def __del__(self, warn: Callable[..., None] = warnings.warn) -> None:
-        """Closes the link, which the event loop would otherwise keep alive."""
-        link = getattr(self, "_link", None)
-        if link is not None and not link.is_closed and not sys.is_finalizing():
-            link.shut()
-            warn(f"events of sandbox {self._name} were not closed", ResourceWarning, source=self)
 
 
 class _AsyncWatcher:

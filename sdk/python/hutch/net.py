@@ -2,15 +2,11 @@
 AsyncSandbox."""
 from __future__ import annotations
 
-import sys
-import warnings
-from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence, Union
 
 from . import calls
-from .aio_link import AsyncLink
 from .fields import Object
-from .link import Link
-from .program import Program
+from .notices import AsyncNotices, Notices, QuestionKind
 from .records import NetChange, NetQuestion, NetRule, NetRules
 
 if TYPE_CHECKING:
@@ -30,13 +26,6 @@ def _object(rule: Rule) -> Object:
 
 def _id(question: Union[NetQuestion, int]) -> int:
     return question.id if isinstance(question, NetQuestion) else question
-
-
-def _read(method: str, params: Object) -> Tuple[bool, Optional[NetQuestion]]:
-    """Whether the sandbox has ended, and the question, if the notification is one."""
-    if method == "net.ask":
-        return False, NetQuestion.parse(params)
-    return method == "event" and params.get("event") == "ended", None
 
 
 class Net:
@@ -89,48 +78,9 @@ class Net:
         self._box._ask(calls.net_answer(_id(question), allow, remember))
 
 
-class Questions:
+class Questions(QuestionKind, Notices[NetQuestion]):
     """The questions of a sandbox: iterate, or take next() one by one; close() it, or use `with`.
     It has a connection of its own."""
-
-    def __init__(self, name: str, program: Program, timeout: Optional[float] = None) -> None:
-        self._link, self._timeout = Link(name, program), timeout
-        try:
-            self._rest = self._link.rest()
-            self._link.call(calls.questions())
-        except BaseException:
-            self._link.close()
-            raise
-
-    def __iter__(self) -> Questions:
-        return self
-
-    def __next__(self) -> NetQuestion:
-        question = self.next(self._timeout)
-        if question is None:
-            raise StopIteration
-        return question
-
-    def next(self, timeout: Optional[float] = None) -> Optional[NetQuestion]:
-        """The next question; None: the sandbox has ended."""
-        rest, has_ended = self._rest, self._link.is_closed
-        while not has_ended:
-            if not self._link.wait(lambda: bool(rest.notices), rest, timeout):
-                raise calls.too_late("a question", timeout)
-            has_ended, question = _read(*self._link.taking(rest.notices.popleft))
-            if question is not None:
-                return question
-        self.close()
-        return None
-
-    def close(self) -> None:
-        self._link.close()
-
-    def __enter__(self) -> Questions:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
 
 class AsyncNet:
@@ -182,62 +132,7 @@ class AsyncNet:
         await self._box._ask(calls.net_answer(_id(question), allow, remember))
 
 
-class AsyncQuestions:
+class AsyncQuestions(QuestionKind, AsyncNotices[NetQuestion]):
     """The questions of a sandbox: use `async for`, or await next() one by one; close() it, or
     use `async with`.  It has a connection of its own, which is made for the first question, or
     when the `async with` begins."""
-
-    def __init__(self, name: str, program: Program, timeout: Optional[float] = None) -> None:
-        self._name, self._program, self._timeout = name, program, timeout
-        self._link: Optional[AsyncLink] = None
-
-    async def open(self) -> AsyncQuestions:
-        if self._link is None:
-            self._link = await AsyncLink.open(self._name, self._program)
-            try:
-                self._rest = self._link.rest()
-                await self._link.call(calls.questions())
-            except BaseException:
-                await self._link.close()
-                raise
-        return self
-
-    def __aiter__(self) -> AsyncQuestions:
-        return self
-
-    async def __anext__(self) -> NetQuestion:
-        question = await self.next(self._timeout)
-        if question is None:
-            raise StopAsyncIteration
-        return question
-
-    async def next(self, timeout: Optional[float] = None) -> Optional[NetQuestion]:
-        """The next question; None: the sandbox has ended."""
-        await self.open()
-        assert self._link is not None
-        rest, has_ended = self._rest, self._link.is_closed
-        while not has_ended:
-            if not await self._link.wait(lambda: bool(rest.notices), rest, timeout):
-                raise calls.too_late("a question", timeout)
-            has_ended, question = _read(*self._link.take(rest))
-            if question is not None:
-                return question
-        await self.close()
-        return None
-
-    async def close(self) -> None:
-        if self._link:
-            await self._link.close()
-
-    async def __aenter__(self) -> AsyncQuestions:
-        return await self.open()
-
-    async def __aexit__(self, *exc: object) -> None:
-        await self.close()
-
-    def __del__(self, warn: Callable[..., None] = warnings.warn) -> None:
-        """Closes the link, which the event loop would otherwise keep alive."""
-        link = getattr(self, "_link", None)
-        if link is not None and not link.is_closed and not sys.is_finalizing():
-            link.shut()
-            warn(f"questions of sandbox {self._name} were not closed", ResourceWarning, source=self)

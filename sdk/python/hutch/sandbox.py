@@ -21,6 +21,7 @@ from .errors import (BuildError, CallbackError, DisconnectedError, HutchError, I
 from .fields import Object
 from .link import Link
 from .microagents import Microagent
+from .notices import EventKind, Notices
 from .observations import (EditObservation, EnvObservation, MicroagentsObservation, MoveObservation,
                            NamesObservation, Observation, PathObservation, ReadObservation,
                            RepositoryObservation, RunObservation, StatObservation, observation,
@@ -685,45 +686,14 @@ def whole(o: MicroagentsObservation) -> List[Microagent]:
     return o.microagents
 
 
-class Events:
+class Events(EventKind, Notices[Event]):
     """The events of a sandbox: iterate, or take next() one by one; close() it, or use `with`.
     It has a connection of its own."""
 
     def __init__(self, name: str, program: Program, since: int = 0, follow: bool = False,
                  timeout: Optional[float] = None) -> None:
-        self._link, self._timeout = Link(name, program), timeout
-        try:
-            self._rest = self._link.rest()
-            after = self._link.call(calls.events(since))
-            self._kept, self._follows = after if after > since else 0, follow
-        except BaseException:
-            self._link.close()
-            raise
-
-    def __iter__(self) -> Iterator[Event]:
-        return self
-
-    def __next__(self) -> Event:
-        event = self.next(self._timeout)
-        if event is None:
-            raise StopIteration
-        return event
-
-    def next(self, timeout: Optional[float] = None) -> Optional[Event]:
-        """The next event; None: there are no more.  The end of the sandbox is an event, so
-        DisconnectedError means that its supervisor is gone."""
-        rest = self._rest
-        while self._follows or self._kept > 0:
-            if not self._link.wait(lambda: bool(rest.notices), rest, timeout):
-                raise calls.too_late("an event", timeout)
-            method, params = self._link.taking(rest.notices.popleft)
-            if method == "event":
-                event = Event.parse(params)
-                self._kept = 0 if event.n is not None and event.n + 1 >= self._kept else self._kept
-                self._follows = self._follows and event.event != "ended"
-                return event
-        self.close()
-        return None
+        self._since, self._follows = since, follow
+        super().__init__(name, program, timeout)
 
     def kept(self) -> Iterator[Event]:
         """The events from before the call of events()."""
@@ -731,15 +701,6 @@ class Events:
             event = self.next()
             if event is not None:
                 yield event
-
-    def close(self) -> None:
-        self._link.close()
-
-    def __enter__(self) -> Events:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
 
 class _Watcher:
