@@ -28,7 +28,8 @@
 struct task {
 	int socket; /* to hutch-egress */
 	const struct list *joins;
-	const char *from; /* the name of this sandbox; NULL: it has none */
+	/* this sandbox's name, as far as it is known here, and its id; "": it has none */
+	char from[REGISTRY_NAME_MAX + 1], id[REGISTRY_ID_LEN + 1];
 };
 
 static bool has_text(const struct json_at *list, const char *text)
@@ -64,6 +65,23 @@ static bool is_member(const struct sandbox_name *name)
 	return result;
 }
 
+/* Makes t->from the name that this sandbox has now: it may have got another one
+ * (supervisor_rename()), and another sandbox this one's. */
+static void update_name(struct task *t)
+{
+	struct registry_item item;
+
+	if (!*t->id)
+		return;
+	bool is_ours = false;
+	if (registry_look(t->from, &item, NULL) == 0) {
+		is_ours = !strcmp(item.id, t->id);
+		registry_item_done(&item);
+	}
+	if (!is_ours && registry_name_of(t->id, t->from) < 0)
+		*t->from = '\0';
+}
+
 /* Has each call on the socket wait at most CONNECT_SECONDS. */
 static bool limit_waiting(int fd)
 {
@@ -97,14 +115,15 @@ static bool is_accepted(int control)
 }
 
 /* Asks the supervisor of the sandbox to connect the socket to a port inside. */
-static bool pass_on(const struct task *t, const struct peer_request *r, int theirs)
+static bool pass_on(struct task *t, const struct peer_request *r, int theirs)
 {
+	update_name(t);
 	AUTO_FREE char *lines =
 		text_format("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"hello\"}\n"
 			    "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"net.connect\","
 			    "\"params\":{\"network\":\"%s\",\"port\":%u%s%s%s}}\n",
-			    r->name.network, r->port, t->from ? ",\"from\":\"" : "",
-			    t->from ? t->from : "", t->from ? "\"" : "");
+			    r->name.network, r->port, *t->from ? ",\"from\":\"" : "",
+			    t->from, *t->from ? "\"" : "");
 	AUTO_CLOSE int control = registry_connect(r->name.sandbox, NULL);
 
 	return control >= 0 && limit_waiting(control) &&
@@ -177,7 +196,7 @@ static bool make_pair(int *ret_ours, int *ret_theirs)
 
 /* --- requests ------------------------------------------------------------------------ */
 
-static bool connect_to(const struct task *t, const struct peer_request *r, int *ret)
+static bool connect_to(struct task *t, const struct peer_request *r, int *ret)
 {
 	int pair[] = { -1, -1 };
 
@@ -201,7 +220,7 @@ static bool is_valid(const struct task *t, const struct peer_request *r)
 	       list_has(t->joins, r->name.network); /* layer: peers-network */
 }
 
-static void answer(const struct task *t, const struct peer_request *r)
+static void answer(struct task *t, const struct peer_request *r)
 {
 	struct peer_reply reply = { .ticket = r->ticket };
 	int connected = -1;
@@ -233,7 +252,7 @@ static int confine(void *arg, struct err *e)
 
 static int work(void *arg, void *result, struct err *e)
 {
-	const struct task *t = arg;
+	struct task *t = arg;
 	struct peer_request r;
 
 	(void)result;
@@ -258,8 +277,11 @@ int peers_start(struct launch *l, struct err *e)
 		return err_sys(e, "make a pair of sockets");
 	AUTO_CLOSE int theirs = pair[0];
 	l->egress.peers = pair[1];
-	struct task task = { theirs, &l->policy->joins,
-			     l->entry ? l->entry->name : NULL };
+	struct task task = { .socket = theirs, .joins = &l->policy->joins };
+	if (l->entry) {
+		memcpy(task.from, l->entry->name, sizeof(task.from));
+		memcpy(task.id, l->entry->id, sizeof(task.id));
+	}
 	const struct worker_task child = { .name = "the process that connects sandboxes",
 					   .work = work,
 					   .setup = confine,

@@ -111,11 +111,14 @@ def reach():
             assert {visit(pg, name) for name in ("app", "pg")} == {"gaierror"}
             assert app.call("info")["network"]["joins"] == ["db-net"]
             assert app.call("info")["egress"] == [{"allow": "*.db-net.hutch.internal:5432"}]
+            subprocess.run([HUTCH, "rename", "app", "later"], check=True)
+            assert visit(app) == "HELLO"
+            subprocess.run([HUTCH, "rename", "later", "app"], check=True)
         found = [(e["verdict"], e["network"], e["from"], e["port"]) for e in log_of(folder + "/pg")
                  if "network" in e]
-        assert found == [("allow", "db-net", "app", 5432)] * 2, found
+        assert found == [("allow", "db-net", name, 5432) for name in ("app", "app", "later")], found
         found = [(e["verdict"], e["port"]) for e in log_of(folder + "/app") if e["verdict"] == "allow"]
-        assert found == [("allow", 5432)] * 2, found
+        assert found == [("allow", 5432)] * 3, found
 
 
 def later():
