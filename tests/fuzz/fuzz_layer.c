@@ -74,9 +74,10 @@ static unsigned check_one(const char *folder, const char *name)
 	if (lstat(path, &st) < 0)
 		return 0; /* beyond PATH_MAX; the folders above it were checked */
 	check_kind(&st);
-	check_attributes(path);
-	if (S_ISDIR(st.st_mode))
+	/* Reading attributes of the kind "user" takes the right to read (xattr(7)). */
+	if (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode))
 		must(chmod(path, 0700) == 0);
+	check_attributes(path);
 	return 1 + (S_ISDIR(st.st_mode) ? check_below(path) : 0);
 }
 
