@@ -187,7 +187,7 @@ static int import(const char *name, char *path, struct err *e)
 			    .context = &line };
 	char text[REFERENCE_MAX];
 
-	if (name && reference_parse(name, &wanted, e) < 0)
+	if (name && reference_parse_name(name, &wanted, e) < 0)
 		return -1;
 	i.name = name ? &wanted : NULL;
 	if (store_open(&s, true, e) < 0)

@@ -71,7 +71,7 @@ int import_name(const struct import *i, const char *says, struct err *e)
 		*i->called = *i->name;
 		return 0;
 	}
-	if (is_whole && reference_parse(says, i->called, NULL) == 0)
+	if (is_whole && reference_parse_name(says, i->called, NULL) == 0)
 		return 0;
 	(void)err_set(e, ERR_USAGE, "it has no name in it");
 	return err_remedy(e, "--name REF");

@@ -226,12 +226,20 @@ static void add_version(const struct reference *r, bool is_short, char *ret)
 
 int reference_parse_name(const char *text, struct reference *ret, struct err *e)
 {
-	if (reference_parse(text, ret, e) < 0)
+	struct reference r;
+
+	if (reference_parse(text, &r, e) < 0)
 		return -1;
-	if (!ret->pin.hex[0])
-		return 0;
-	return err_set(e, ERR_USAGE, "'%.200s' has a digest, which only a registry can "
-				     "give", text);
+	if (r.pin.hex[0])
+		return err_set(e, ERR_USAGE,
+			       "'%.200s' has a digest, which only a registry can give",
+			       text);
+	if (!strcmp(r.registry, REFERENCE_BUILDS))
+		return err_set(e, ERR_USAGE,
+			       "'%.200s' is no name to give: hutch's builds have such",
+			       text);
+	*ret = r;
+	return 0;
 }
 
 void reference_print(const struct reference *r, char ret[REFERENCE_MAX])

@@ -35,8 +35,9 @@ struct reference {
 /* Parses a reference.  ERR_USAGE: the text is no reference, and *e says why. */
 int reference_parse(const char *text, struct reference *ret, struct err *e);
 
-/* Parses a name that a user gives to an image.  A digest is ERR_USAGE, since only a
- * registry can give one. */
+/* Parses a name that a user, or the text of an imported image, gives to an image.
+ * ERR_USAGE: it has a digest, which only a registry can give, or it is one of hutch's
+ * builds, whose images later builds take for layers of their own. */
 int reference_parse_name(const char *text, struct reference *ret, struct err *e);
 
 /* Prints the whole reference: "docker.io/library/python:3.12". */

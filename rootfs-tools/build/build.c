@@ -114,14 +114,9 @@ static int check_tags(const struct build_options *o, struct err *e)
 {
 	struct reference r;
 
-	for (size_t i = 0; i < o->tags.count; i++) {
-		if (reference_parse(o->tags.items[i], &r, e) < 0)
+	for (size_t i = 0; i < o->tags.count; i++)
+		if (reference_parse_name(o->tags.items[i], &r, e) < 0)
 			return err_in(e, "-t %.100s", o->tags.items[i]);
-		if (!*r.tag)
-			return err_set(e, ERR_USAGE,
-				       "-t %.100s: a digest is no name to give",
-				       o->tags.items[i]);
-	}
 	return 0;
 }
 

@@ -96,6 +96,27 @@ RUN echo out; echo err >&2' >ctx/Dockerfile
 	[ "$output" = $'x\ny' ]
 }
 
+@test "no other image takes the name of a build's layer, by its own text or by a flag" {
+	built <<<$'FROM bb:1\nRUN echo good >/x'
+	local name
+	name=$(find "$XDG_DATA_HOME" -name "build.invalid*cache:*" -printf %f)
+	name=${name/\%2F//}
+	build -t evil:1 <<<$'FROM bb:1\nRUN echo evil >/x'
+	"$HUTCH" image export evil:1 -o evil
+	grep -q evil:1 evil/index.json
+	sed -i "s,[^\"]*evil:1,$name," evil/index.json
+	catch "$HUTCH" image import evil
+	[[ $status == 125 && $stderr == *'it has no name in it'* ]]
+	for words in "import evil --name $name" "tag bb:1 $name" "build -t $name ctx"; do
+		# shellcheck disable=SC2086 # these are words
+		catch "$HUTCH" image $words
+		[[ $status == 125 && $stderr == *"'$name' is no name to give: hutch's builds have such"* ]]
+	done
+	built <<<$'FROM bb:1\nRUN echo good >/x'
+	in_image cat /x
+	[ "$output" = good ]
+}
+
 @test "an unchanged build is found whole, and has the same digest" {
 	echo 1 >ctx/f
 	local file=$'FROM bb:1\nRUN echo x >/x\nCOPY f /f\nRUN cat /f >/g'
