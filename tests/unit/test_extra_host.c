@@ -103,7 +103,7 @@ static void test_the_loopback_has_each_name(void **state)
 					     "{\"allow\":\"@host:80\",\"as\":\"a\"}",
 					     "{\"allow\":\"@host:80\",\"as\":\"b\"}",
 					     NULL };
-	static const char *const others[] = { "{\"allow\":\"x.org\"}", NULL };
+	static const char *const others[] = { "{\"allow\":\"@host:80\"}", NULL };
 
 	(void)state;
 	play((const char *[]){ "host", "a:host-gateway", "host", "b:host-gateway",
@@ -115,7 +115,9 @@ static void test_the_loopback_has_each_name(void **state)
 	play((const char *[]){ "host", "a:host-gateway", "allow", "@host:80", "host",
 			       "b:host-gateway", NULL },
 	     rules);
-	play((const char *[]){ "allow", "x.org", "host", "a:1.2.3.4", NULL }, others);
+	/* a name with an address is none of the loopback */
+	play((const char *[]){ "allow", "@host:80", "host", "a:1.2.3.4", NULL }, others);
+	play((const char *[]){ "host", "a:1.2.3.4", "allow", "@host:80", NULL }, others);
 }
 
 /* Both lists of a policy's rules stay alike, which hutch-egress and the gate's ports rest
@@ -151,6 +153,21 @@ static void test_a_name_without_a_port_is_refused(void **state)
 	policy_done(&p);
 }
 
+static void test_there_is_a_bound(void **state)
+{
+	struct policy p;
+	struct err e;
+
+	(void)state;
+	policy_init(&p);
+	for (size_t i = 0; i < EXTRA_HOSTS_MAX; i++)
+		assert_int_equal(extra_host_add(&p, "a:1.2.3.4", &e), 0);
+	assert_int_equal(extra_host_add(&p, "a:1.2.3.4", &e), -1);
+	assert_int_equal(e.kind, ERR_LIMIT);
+	assert_int_equal(p.add_hosts.count, EXTRA_HOSTS_MAX);
+	policy_done(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -159,6 +176,7 @@ int main(void)
 		cmocka_unit_test(test_the_loopback_has_each_name),
 		cmocka_unit_test(test_a_rule_with_a_name_of_its_own_gets_no_other),
 		cmocka_unit_test(test_a_name_without_a_port_is_refused),
+		cmocka_unit_test(test_there_is_a_bound),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -104,11 +104,51 @@ static void test_root_of_the_owner_enters(void **state)
 	scene_inside(0, 1000, play_enter, NULL);
 }
 
+/* Becomes another user, who makes a network namespace of a user namespace below this one. */
+static void play_other(const int ready[2])
+{
+	if (setresgid(65534, 65534, 65534) == 0 && setresuid(65534, 65534, 65534) == 0 &&
+	    unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0 && write(ready[1], "", 1) == 1)
+		(void)pause();
+	_exit(1);
+}
+
+static void test_another_user_owns_it(void **state)
+{
+	char path[64], byte;
+	struct netns n;
+	struct err e;
+	int ready[2];
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+	pid_t pid = fork();
+	if (pid == 0)
+		play_other(ready);
+	close(ready[1]);
+	const bool is_made = read(ready[0], &byte, 1) == 1;
+	close(ready[0]);
+	(void)snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)pid);
+	netns_init(&n);
+	const int opened = netns_open(path, false, &n, &e);
+	netns_done(&n);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	if (!is_made) /* root of a user namespace, with no other id */
+		skip();
+	assert_int_equal(opened, -1);
+	assert_int_equal(e.kind, ERR_REFUSED);
+	assert_non_null(strstr(e.text, "belongs to another user"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_other_files_are_refused),
 		cmocka_unit_test(test_root_of_the_owner_enters),
+		cmocka_unit_test(test_another_user_owns_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
