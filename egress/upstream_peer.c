@@ -66,9 +66,11 @@ static void settle(struct upstream *u, struct connection *c, int *fd)
 }
 
 /* Handles a reply.  One whose connection has gone, or was judged anew since, finds no
- * owner, and its descriptor is closed. */
+ * owner, and its descriptor is closed.  The questions that DNS answers have ticket 0. */
 static void take_reply(struct upstream *u, const struct peer_reply *r, int *fd)
 {
+	if (!r->ticket)
+		return;
 	for (size_t i = 0; i < UPSTREAM_QUESTIONS_MAX; i++)
 		if (u->questions[i].id && u->questions[i].ticket == r->ticket) {
 			answer(u, &u->questions[i], r->has_found);

@@ -16,6 +16,7 @@ import os
 import pathlib
 import resource
 import select
+import signal
 import socket
 import struct
 import subprocess
@@ -582,6 +583,18 @@ def peers():
         far.close()
         near.sendall(b"x")
         assert (sock.recv(1), address) == (b"x", "::")
+        # A second reply is dropped, with its descriptor.
+        more, far = socket.socketpair()
+        say(second, 1, far)
+        far.close()
+        assert more.recv(1) == b""
+        # Each reply is of its own question.
+        e.send(frame(RESOLVE, 7, text("pg.net.hutch.internal")), frame(RESOLVE, 8, text("pg.net.hutch.internal")))
+        tickets = asked()[0], asked()[0]
+        for ticket, number in zip(tickets[::-1], (8, 7)):
+            say(ticket, number == 8)
+            got = e.reply()
+            assert (got.kind, got.id, got.fields.u32()) == (RESOLVED, number, FOUND if number == 8 else NXDOMAIN), got
         # A message of another length ends it all, but for the connection that is there.
         e.send(opening(4, "pg.net.hutch.internal"), frame(RESOLVE, 10, text("pg.net.hutch.internal")))
         asked(), asked()
@@ -592,6 +605,38 @@ def peers():
         e.refused(5, "upstream-failed")
         near.sendall(b"y")
         assert sock.recv(1) == b"y"
+    without_peers()
+    with_dns()
+
+
+def without_peers():
+    """Names of sandboxes are never asked of a resolver, also where no process connects to sandboxes."""
+    with egress("pg.net.hutch.internal:80", "*.hutch.internal:80", "good.site.org") as e:
+        names = "pg.net.hutch.internal", "a.net.hutch.internal", "a.b.net.hutch.internal", "net.hutch.internal"
+        for number, name in enumerate(names, 1):
+            assert e.resolve(number, name) == NXDOMAIN
+            e.send(opening(number, name))
+            e.refused(number, "upstream-failed")
+        e.send(opening(9, "good.site.org"))
+        e.opened(9)
+        assert asked(2) == {("good.site.org", "A"), ("good.site.org", "AAAA")}
+
+
+def with_dns():
+    """A reply without a ticket answers no question, such as one that DNS answers later."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.settimeout(PATIENCE)
+    with egress("none.site.org", "*.net.hutch.internal:80", peers=theirs) as e:
+        INTERNET.send_signal(signal.SIGSTOP)
+        e.send(frame(RESOLVE, 1, text("none.site.org")), frame(RESOLVE, 2, text("pg.net.hutch.internal")))
+        ticket, = struct.unpack("=I", ours.recv(4096)[:4])
+        ours.send(struct.pack("=II", 0, 1))
+        ours.send(struct.pack("=II", ticket, 1))
+        got = e.reply()
+        INTERNET.send_signal(signal.SIGCONT)
+        assert (got.id, got.fields.u32()) == (2, FOUND), got
+        got = e.reply()
+        assert (got.id, got.fields.u32()) == (1, NXDOMAIN), got
 
 
 def removed():
