@@ -1,6 +1,8 @@
 #include "supervisor/methods.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -201,6 +203,16 @@ static bool is_option(int fd, int option, int wanted)
 	return getsockopt(fd, SOL_SOCKET, option, &value, &len) == 0 && value == wanted;
 }
 
+/* Returns whether a socket is one of TCP, and has both of its ends. */
+static bool is_connected(int fd)
+{
+	struct tcp_info info = { 0 };
+	socklen_t len = sizeof(info);
+
+	return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0 &&
+	       (info.tcpi_state == TCP_ESTABLISHED || info.tcpi_state == TCP_CLOSE_WAIT);
+}
+
 /* Checks the socket, which a process outside of sandboxes has sent, and makes it
  * non-blocking. */
 static int check_socket(const struct request *call)
@@ -208,8 +220,7 @@ static int check_socket(const struct request *call)
 	const int fd = call->fds->count == 1 ? call->fds->fds[0] : -1;
 	const int flags = fd < 0 ? -1 : fcntl(fd, F_GETFL);
 
-	if (flags < 0 || !is_option(fd, SO_DOMAIN, AF_INET) ||
-	    !is_option(fd, SO_TYPE, SOCK_STREAM) || !is_option(fd, SO_ACCEPTCONN, 0))
+	if (flags < 0 || !is_option(fd, SO_DOMAIN, AF_INET) || !is_connected(fd))
 		return err_set(
 			call->e, ERR_USAGE,
 			"net.connect takes one descriptor, a socket of TCP that is connected");

@@ -13,6 +13,10 @@ joined() {
 	joined reach
 }
 
+@test "the ports of HTTP and TLS of another sandbox carry any bytes" {
+	joined any_bytes
+}
+
 @test "a sandbox that comes later, or again under its name, is reached; one that has gone is not there" {
 	joined later
 }
@@ -35,6 +39,10 @@ joined() {
 
 @test "the supervisor of the other sandbox checks the network, the port and the descriptor itself" {
 	joined target
+}
+
+@test "connections that others ask for in a flood are in the audit log as a number" {
+	joined flood
 }
 
 @test "without the process that connects sandboxes, names are not there, and nothing hangs" {

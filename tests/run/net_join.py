@@ -93,9 +93,9 @@ def sandbox(name, *options):
         box.end()
 
 
-def log_of(folder):
+def log_of(folder, *events):
     text = subprocess.run([HUTCH, "audit", "show", "--json", folder], stdout=subprocess.PIPE, check=True).stdout
-    return [entry for entry in map(json.loads, text.splitlines()) if entry["event"] == "net"]
+    return [entry for entry in map(json.loads, text.splitlines()) if entry["event"] in (events or ("net",))]
 
 
 def reach():
@@ -119,6 +119,15 @@ def reach():
         assert found == [("allow", "db-net", name, 5432) for name in ("app", "app", "later")], found
         found = [(e["verdict"], e["port"]) for e in log_of(folder + "/app") if e["verdict"] == "allow"]
         assert found == [("allow", 5432)] * 3, found
+
+
+def any_bytes():
+    """The ports of HTTP and TLS carry any bytes, since programs name a sandbox as they like."""
+    with sandbox("pg", "-u", "root", "--cap-add", "NET_BIND_SERVICE", "--network-join", "db-net") as pg, \
+            sandbox("app", "--network-join", "db-net:80", "--network-join", "db-net:443") as app:
+        for port in 80, 443:
+            serve(pg, port)
+            assert [visit(app, name, port, "GET / HTTP/1.1") for name in ("pg", FULL)] == ["GET / HTTP/1.1"] * 2
 
 
 def later():
@@ -181,6 +190,9 @@ def many():
 def target():
     listener = socket.create_server(("127.0.0.1", 0))
     unix = socket.socketpair()
+    udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    udp.connect(listener.getsockname())
+    alone_tcp = socket.socket()
     with sandbox("pg", "--network-join", "db-net") as pg, sandbox("alone", "--network", "allow") as alone:
         with socket.create_connection(listener.getsockname()) as tcp:
             def refused(c, kind, fds=(tcp.fileno(),), **params):
@@ -192,7 +204,8 @@ def target():
                            {"network": "db-net", "port": 65536}, {"network": 1, "port": 1},
                            {"network": "db-net", "port": 1, "from": "../x"}, {"network": "db-net", "port": 1, "x": 1}):
                 refused(pg, "invalid", **params)
-            for fds in ((), (listener.fileno(),), (unix[0].fileno(),), (tcp.fileno(), tcp.fileno()), (0,)):
+            for fds in ((), (listener.fileno(),), (unix[0].fileno(),), (tcp.fileno(), tcp.fileno()), (0,),
+                        (udp.fileno(),), (alone_tcp.fileno(),)):
                 refused(pg, "invalid", fds, network="db-net", port=5432)
         # A good one works, without a name of its sender.
         serve(pg)
@@ -203,6 +216,18 @@ def target():
         with ours, ours.makefile("rb") as lines:
             ours.sendall(b"word\n")
             assert lines.readline() == b"WORD\n"
+
+
+def flood():
+    """The audit log has 100 entries a second about connections from others, and counts the rest."""
+    with tempfile.TemporaryDirectory() as folder, socket.create_server(("127.0.0.1", 0)) as listener, \
+            socket.create_connection(listener.getsockname()) as tcp:
+        os.chmod(folder, 0o700)
+        with sandbox("pg", "--network-join", "db-net", "--audit", folder) as pg:
+            for _ in range(2000):
+                pg.refused("net.connect", "refused", [tcp.fileno()], network="other", port=5432)
+        found = log_of(folder, "net", "net-lost")
+        assert sum(entry.get("count", 1) for entry in found) == 2000 and len(found) < 2000, len(found)
 
 
 def child_of(pid, name):
@@ -238,5 +263,6 @@ def single():
 
 
 if __name__ == "__main__":
-    {f.__name__: f for f in (reach, later, strangers, rules, resets, many, target, lost, single)}[sys.argv[2]]()
+    {f.__name__: f for f in (reach, any_bytes, later, strangers, rules, resets, many, target, flood, lost,
+                                single)}[sys.argv[2]]()
     print("well")
