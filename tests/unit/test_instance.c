@@ -319,6 +319,15 @@ static void assert_asked(int egress, const char *expected)
 	assert_string_equal(got, expected);
 }
 
+/* Returns whether the loop waits for frames. */
+static bool awaits_frames(void)
+{
+	struct pollfd w[INSTANCE_POLLS];
+
+	instance_watch(&s.instance, w);
+	return w[INSTANCE_CHANNEL].fd >= 0 && (w[INSTANCE_CHANNEL].events & POLLIN);
+}
+
 static void turn_and_take(int64_t now)
 {
 	turn(now);
@@ -339,6 +348,7 @@ static void test_a_report_comes_after_what_hutch_egress_had_to_tell(void **state
 	turn_and_take(NOW);
 	assert_string_equal(heard, OUTPUT);
 	assert_asked(egress, "{\"sync\":1}\n");
+	assert_false(awaits_frames()); /* more of them would fill the memory */
 	say(egress, "{\"net\":{}}\n{\"set\":{}}\n");
 	turn_and_take(NOW + 1);
 	assert_string_equal(heard, OUTPUT NEWS);
@@ -353,6 +363,7 @@ static void test_a_report_comes_after_what_hutch_egress_had_to_tell(void **state
 	say(egress, "{\"synced\":2}\n");
 	turn_and_take(NOW + 4);
 	assert_string_equal(heard, OUTPUT NEWS NEWS REPORT OUTPUT REPORT);
+	assert_true(awaits_frames());
 	assert_int_equal(instance_due(&s.instance), 0);
 	close_egress(&x, &egress);
 }
