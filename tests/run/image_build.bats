@@ -90,7 +90,13 @@ RUN echo out; echo err >&2' >ctx/Dockerfile
 	[[ $("$HUTCH" image gc --dry-run) == *': 2 images,'* ]]
 	[[ $("$HUTCH" image gc) == *': 2 images,'* ]]
 	[ "$("$HUTCH" image ls -a | grep -c '^<none> ')" = 2 ]
-	[[ $("$HUTCH" image gc --build-cache) == 'forgot 2 layers of builds'* ]]
+	[ -z "$(find "$XDG_DATA_HOME" -name 'build.invalid*step:*')" ]
+	# steps that are there beside the layers are not counted as layers
+	build --no-cache <<<$'FROM bb:1\nRUN echo x >/x\nRUN echo y >/y\nCMD ["sh"]'
+	[ "$(find "$XDG_DATA_HOME" -name 'build.invalid*step:*' | wc -l)" = 2 ]
+	local count
+	count=$(find "$XDG_DATA_HOME" -name 'build.invalid*cache:*' | wc -l)
+	[[ $("$HUTCH" image gc --build-cache) == "forgot $count layers of builds"* ]]
 	[ "$("$HUTCH" image ls -a | grep -c '^<none> ')" = 0 ]
 	in_image cat /x /y
 	[ "$output" = $'x\ny' ]
