@@ -12,6 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/await.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/fd_pass.h"
 #include "base/io.h"
@@ -300,12 +302,11 @@ const char *egress_form_name(enum egress_form form)
  * hutch-egress ends, when it has said all that the gate had told it. */
 void egress_finish(struct egress *x)
 {
+	const int64_t due = clock_ms() + FINISH_MS;
+
 	own_close(&x->gate_control);
-	while (x->control >= 0) {
-		struct pollfd p = { .fd = x->control, .events = POLLIN };
-		if (poll(&p, 1, FINISH_MS) == 0)
-			break;
+	while (x->control >= 0 && !clock_is_due(due, clock_ms()) &&
+	       await_ready(x->control, POLLIN, due) > 0)
 		egress_fill(x);
-	}
 	x->is_lost = false; /* this end was meant */
 }

@@ -23,6 +23,7 @@ LOOPS = """
 base/await.c: await_ready
 base/wait_line.c: tell
 egress/gate/gate.c: gate_run wait_for
+egress/launch/egress.c: egress_finish
 egress/upstream.c: turn
 executor/fileops/errand_grep.c: is_past
 executor/executor.c: look_at_clock
