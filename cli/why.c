@@ -291,16 +291,20 @@ static int ask_live(char **argv, const struct question *q, struct answer *ret,
  * words. */
 static void spell_out(char **argv)
 {
-	static const char flag[] = "--connect";
+	static char question[] = "connect";
 	char **at = argv, *value;
 
-	while (*at && strcmp(*at, flag) != 0)
+	while (*at && strcmp(*at, "--connect") != 0)
 		at++;
-	if (!*at || !(value = at[1]))
+	if (!*at)
+		return;
+	*at = question;
+	value = at[1];
+	if (!value)
 		return;
 	for (; at[2]; at++)
 		at[0] = at[2];
-	at[0] = (char *)flag + strlen("--");
+	at[0] = question;
 	at[1] = value;
 }
 

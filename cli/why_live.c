@@ -92,11 +92,14 @@ int why_live(const char *name, const char *where, struct answer *ret, struct err
 
 	policy_init(&n.policy);
 	int result = read_network(name, &n, e);
-	if (result == 0 && judge(&n, name, where, ret) < 0)
-		result = err_set(e, ERR_USAGE,
-				 "connect '%.100s': of a sandbox that lives, it takes "
-				 "HOST:PORT",
-				 where);
+	if (result == 0 && judge(&n, name, where, ret) < 0) {
+		(void)err_set(e, ERR_USAGE,
+			      "connect '%.100s': of a sandbox that lives, it takes "
+			      "HOST:PORT",
+			      where);
+		result = err_remedy(e, "with a port: hutch why %s --connect HOST:443",
+				    name);
+	}
 	policy_done(&n.policy);
 	return result;
 }

@@ -137,8 +137,13 @@ int egress_policy_join(struct policy *p, const char *word, struct err *e)
 			text_format("*.%s." SANDBOX_NAME_ZONE "%s", network, port);
 		AUTO_FREE char *from = text_format("--network-join %s", word);
 		AUTO_FREE char *json = egress_policy_text(EGRESS_ALLOW, target);
-		if (egress_rules_add_json(&p->egress_rules, json, NULL, e) < 0)
-			return err_from(e, from);
+		if (egress_rules_add_json(&p->egress_rules, json, NULL, e) < 0) {
+			(void)err_from(e, from);
+			return err_remedy(e,
+					  "%s:5432 is one port, %s:8000-8010 a range, "
+					  "%s:* each port",
+					  network, network, network);
+		}
 		list_add(&p->egress, json);
 	}
 	if (p->network == NETWORK_NONE && !p->has_network_flag)
@@ -167,10 +172,12 @@ int egress_policy_check(const struct policy *p, struct err *e)
 		return err_remedy(e, "--network allow connects to what --allow and a "
 				     "policy's egress name, and to nothing else");
 	}
-	if (p->joins.count && p->network != NETWORK_ALLOW)
-		return err_set(e, ERR_USAGE,
-			       "--network-join needs a network of rules, and says "
-			       "nothing with --network %s",
-			       policy_network_word(p));
+	if (p->joins.count && p->network != NETWORK_ALLOW) {
+		(void)err_set(e, ERR_USAGE,
+			      "--network-join needs a network of rules, and says "
+			      "nothing with --network %s",
+			      policy_network_word(p));
+		return err_remedy(e, "leave --network out, or give --network allow");
+	}
 	return egress_rules_check_bounds(&p->egress_rules, e);
 }

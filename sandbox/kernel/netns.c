@@ -90,11 +90,21 @@ static int open_owner(int fd, const char *path, struct err *e)
 	return fd_take(&owner);
 }
 
+/* /proc/PID/ns of another user's process, and of one with more rights, is closed
+ * (proc(5)). */
+static int cannot_open(const char *path, struct err *e)
+{
+	(void)err_sys(e, "open the network namespace %.200s", path);
+	return e->sys != EACCES ? -1
+				: err_remedy(e, "start hutch as root, or name one of a "
+						"process of yours");
+}
+
 int netns_open(const char *path, bool is_root, struct netns *ret, struct err *e)
 {
 	AUTO_CLOSE int space = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (space < 0)
-		return err_sys(e, "open the network namespace %.200s", path);
+		return cannot_open(path, e);
 	if (check_kind(space, path, e) < 0 || check_other(space, path, e) < 0)
 		return -1;
 	AUTO_CLOSE int owner = is_root ? -1 : open_owner(space, path, e);
