@@ -55,7 +55,7 @@ ONLY_AS_ROOT = {
 UNITS_AS_ROOT = set("""all_processes apply archive_layer archive_pack archive_unpack caps
     changes channel checks confine copy copy_dest files folders host_user idmap image_copy jail
     janitor landlock landlock_filters landlock_root lease ledger listener mount_target mounts
-    network overlay_upper plan pools processes program protect_watch registry registry_end
+    netns network overlay_upper peers plan pools processes program protect_watch registry registry_end
     rlimits root_fuse scope seccomp_kernel shell spawn store supervise supervise_run trace
     tree_removal user volumes walk watchdog workers""".split())
 # Tests that do not run inside a sandbox of hutch: they need something that a sandbox
