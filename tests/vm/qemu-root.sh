@@ -13,7 +13,8 @@
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 tree=/hutch/tree
 : "${QEMU_TIERS:=doctor apparmor limits systemd escape escape-root run:codes run:folders run:learn run:missing run:refused \
-	run:images run:image_launch run:image_upper run:keep run:limits run:pool run:ports run:snapshot run:volumes run:stopped run:pause run-root:pause}"
+	run:images run:image_launch run:image_upper run:keep run:limits run:pool run:ports run:snapshot run:volumes run:stopped run:pause run-root:pause \
+	run:allow run:net_attacks run-root:net_attacks}"
 
 exec 2>&1
 stty raw <&1
