@@ -108,12 +108,12 @@ RUN echo out; echo err >&2' >ctx/Dockerfile
 	name=$(find "$XDG_DATA_HOME" -name "build.invalid*cache:*" -printf %f)
 	name=${name/\%2F//}
 	build -t evil:1 <<<$'FROM bb:1\nRUN echo evil >/x'
-	"$HUTCH" image export evil:1 -o evil
-	grep -q evil:1 evil/index.json
-	sed -i "s,[^\"]*evil:1,$name," evil/index.json
-	catch "$HUTCH" image import evil
+	"$HUTCH" image export evil:1 -o home/evil
+	grep -q evil:1 home/evil/index.json
+	sed -i "s,[^\"]*evil:1,$name," home/evil/index.json
+	catch "$HUTCH" image import home/evil
 	[[ $status == 125 && $stderr == *'it has no name in it'* ]]
-	for words in "import evil --name $name" "tag bb:1 $name" "build -t $name ctx"; do
+	for words in "import home/evil --name $name" "tag bb:1 $name" "build -t $name ctx"; do
 		# shellcheck disable=SC2086 # these are words
 		catch "$HUTCH" image $words
 		[[ $status == 125 && $stderr == *"'$name' is no name to give: hutch's builds have such"* ]]
