@@ -281,7 +281,7 @@ def vm_qemu(place, *variables):
 def vm_qemu_few(place):
     """Runs those tiers in which only that kernel shows something: all of them take three quarters
     of an hour, since the processor is emulated."""
-    return vm_qemu(place, "QEMU_TIERS=doctor apparmor escape escape-root run:learn run:images"
+    return vm_qemu(place, "QEMU_TIERS=doctor apparmor escape escape-root run:learn run:images run-root:images"
                    " run:image_upper run:limits run:allow")
 
 

@@ -103,7 +103,7 @@ timed_out() {
 # no_cgroup: skips the test if hutch can make a cgroup here; tests/vm tests limits in cgroups.
 no_cgroup() {
 	inside --pids-limit 9 true
-	[ "$status" -eq 125 ] || skip "here limits are held by a cgroup"
+	[ "$status" -eq 125 ] || skip "this host has no launch that lacks a cgroup"
 }
 
 # Commands in a remedy of the doctor move the shell that has called hutch, so both callers are one
