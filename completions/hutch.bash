@@ -10,8 +10,9 @@ _hutch_flags='--policy --image --pull --entrypoint --upper -v --volume --workspa
 	--disk --cgroup-parent --best-effort --ulimit --timeout --audit --json --learn --dry-run --rm -q --quiet -h --help'
 _hutch_create_only='--keep --ttl --idle-timeout --sample --lease'
 _hutch_not_create='--dry-run --name'
-_hutch_not_fork='--image --pull'
-_hutch_run_only='--entrypoint --learn -i --interactive -t --tty --stdio --rm'
+_hutch_not_fork='--image --pull --entrypoint --rm'
+_hutch_run_only='--learn -i --interactive -t --tty --stdio'
+_hutch_command_only='--entrypoint --rm'
 _hutch_why_only='-t --tty --rule'
 _hutch_questions='read write exec connect syscall act'
 _hutch_act_only='--stream --confirm'
@@ -176,14 +177,16 @@ _hutch_maker_flags() # VERB
 	local not
 	case $1 in
 	run) not='' ;;
-	act) not="$_hutch_run_only --json" ;;
-	create | why) not="$_hutch_run_only $_hutch_not_create" ;;
+	act) not="$_hutch_run_only $_hutch_command_only --json" ;;
+	create) not="$_hutch_run_only $_hutch_not_create" ;;
+	why) not="$_hutch_run_only $_hutch_command_only $_hutch_not_create" ;;
 	fork) not="$_hutch_run_only $_hutch_not_create $_hutch_not_fork" ;;
 	esac
 	grep -vxFf <(tr -s ' \n\t' '\n' <<<"$not") <(tr -s ' \n\t' '\n' <<<"$_hutch_flags")
 	case $1 in
 	act) echo "$_hutch_act_only $_hutch_act_create" ;;
-	create | fork) echo "$_hutch_create_only $_hutch_act_create" ;;
+	create) echo "--main $_hutch_create_only $_hutch_act_create" ;;
+	fork) echo "$_hutch_create_only $_hutch_act_create" ;;
 	why) echo "$_hutch_why_only" ;;
 	esac
 }

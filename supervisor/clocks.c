@@ -2,9 +2,6 @@
 
 #include "base/clock.h"
 
-/* The time in ms after the grace within which the executor must end. */
-#define STOP_MS 2000
-
 void clocks_begin(struct clocks *c, int64_t now)
 {
 	c->start_due = now + CLOCKS_START_MS;
@@ -23,9 +20,9 @@ void clocks_ready(struct clocks *c, int64_t now)
 	c->idle_since = now;
 }
 
-void clocks_stop(struct clocks *c, uint64_t grace_ms, int64_t now)
+void clocks_stop(struct clocks *c, uint64_t ms, int64_t now)
 {
-	c->stop_due = now + (int64_t)grace_ms + STOP_MS;
+	c->stop_due = now + (int64_t)ms;
 }
 
 void clocks_use(struct clocks *c, int64_t now)

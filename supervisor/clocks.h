@@ -35,9 +35,8 @@ enum clocks_end {
 void clocks_begin(struct clocks *c, int64_t now);
 void clocks_run(struct clocks *c, int64_t now);
 void clocks_ready(struct clocks *c, int64_t now);
-/* To be called when the executor has been told to stop; the processes inside get
- * `grace_ms` to end. */
-void clocks_stop(struct clocks *c, uint64_t grace_ms, int64_t now);
+/* To be called when the sandbox has been told to stop, and gets `ms` to end. */
+void clocks_stop(struct clocks *c, uint64_t ms, int64_t now);
 /* Notes that the sandbox is in use, which restarts the idle clock. */
 void clocks_use(struct clocks *c, int64_t now);
 

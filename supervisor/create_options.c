@@ -100,20 +100,40 @@ static int refuse_words(const struct list *words, const char *verb, struct err *
 		      next);
 	if (!strcmp(next, "--"))
 		next = words->count > 2 ? words->items[2] : "CMD";
-	return err_remedy(e, "a command comes after it: hutch %s %.60s, then hutch exec "
-			     "%.60s %.60s",
-			  verb, name, name, next);
+	return err_remedy(e,
+			  "a command comes after it: hutch %s %.60s, then hutch exec "
+			  "%.60s %.60s; or with it: hutch create --main %.60s -- %.60s",
+			  verb, name, name, next, name, next);
 }
 
 /* Refuses "hutch create -- true", in which "true" is rather a command than a name. */
 static int refuse_dashes(const char *word, struct err *e)
 {
 	(void)err_set(e, ERR_USAGE,
-		      "hutch create runs no command, but '%.60s' stands behind '--'",
-		      word);
-	return err_remedy(e, "hutch create NAME, then hutch exec NAME %.60s; a name has no "
-			     "'--' before it",
-			  word);
+		      "hutch create takes a name, but '%.60s' stands behind '--'", word);
+	return err_remedy(e,
+			  "hutch create NAME, then hutch exec NAME %.60s; or hutch "
+			  "create --main NAME -- %.60s",
+			  word, word);
+}
+
+/* Takes the name and the command behind it, "NAME [--] [CMD [ARG...]]". */
+static int take_command(struct create_options *o, struct err *e)
+{
+	struct list words = o->policy.argv;
+	size_t at = words.count > 1 && !strcmp(words.items[1], "--") ? 2 : 1;
+
+	o->policy.argv = (struct list){ 0 };
+	o->name = text_copy(words.items[0]);
+	for (; at < words.count; at++)
+		list_add(&o->policy.argv, words.items[at]);
+	list_done(&words);
+	if (registry_check_name(o->name, e) < 0)
+		return -1;
+	if (o->policy.argv.count || o->policy.image == IMAGE_STORE)
+		return 0;
+	(void)err_set(e, ERR_USAGE, "no command given for --main");
+	return err_remedy(e, "hutch create --main %s -- CMD", o->name);
 }
 
 /* Takes the name of the sandbox, the only word that is no option. */
@@ -131,6 +151,8 @@ static int take_name(struct create_options *o, struct err *e)
 	}
 	if (o->options.verb == VERB_CREATE && o->options.has_dashes)
 		return refuse_dashes(words->items[0], e);
+	if (o->options.is_main)
+		return take_command(o, e);
 	if (words->count > 1)
 		return refuse_words(words, verb, e);
 	return settle_name(o, words->items[0], e);
@@ -269,6 +291,28 @@ static int describe(struct create_options *o, struct err *e)
 	return restart_spec_describe(&o->policy, o->said, e);
 }
 
+/* Checks the options that are about a main process, or about what is left. */
+static int check_main(const struct run_options *o, struct err *e)
+{
+	if (o->policy->entrypoint && !o->is_main) {
+		(void)err_set(e, ERR_USAGE,
+			      "--entrypoint is about a command, and hutch create runs "
+			      "none without --main");
+		return err_remedy(e, "hutch create --main --entrypoint CMD NAME");
+	}
+	if (o->is_main && o->lease_fd > 0)
+		return err_set(e, ERR_USAGE,
+			       "--main and --lease exclude each other: a sandbox that "
+			       "waits for a client runs no command");
+	if (o->policy->keeps && o->removes)
+		return err_set(e, ERR_USAGE, "--keep and --rm exclude each other");
+	if (o->policy->keeps && o->is_main)
+		return err_set(e, ERR_UNSUPPORTED,
+			       "--keep and --main exclude each other so far: hutch start "
+			       "would not know the command");
+	return 0;
+}
+
 /* Checks the options of a sandbox with a lease.  While it waits for its client no port
  * may lead into it, and it must leave nothing behind when it ends. */
 static int check_lease(const struct run_options *o, struct err *e)
@@ -301,7 +345,8 @@ int create_options_parse(struct create_options *o, char **argv, struct err *e)
 		return -1;
 	if (o->options.wants_help)
 		return 0;
-	if (take_name(o, e) < 0 || (verb == VERB_START && take_up(o, e) < 0) ||
+	if (take_name(o, e) < 0 || check_main(&o->options, e) < 0 ||
+	    (verb == VERB_START && take_up(o, e) < 0) ||
 	    policy_check(&o->policy, e) < 0 ||
 	    egress_policy_check_name(&o->policy, o->name, e) < 0)
 		return -1;

@@ -169,7 +169,7 @@ static void supervise(const struct create_options *o, int ready)
 	struct registry_entry entry;
 	struct saved_spec kept;
 	struct launch l;
-	struct err e;
+	struct start_outcome failed = { .exit_code = EXIT_HUTCH };
 
 	launch_init(&l, &o->policy);
 	l.verb = create_options_verb(o);
@@ -177,19 +177,24 @@ static void supervise(const struct create_options *o, int ready)
 				      * the sandbox is ready */
 	registry_init(&entry);
 	saved_spec_init(&kept);
-	if (start(&l, o, &entry, &kept, &e) < 0) {
-		record_failure(&l, &e);
+	if (start(&l, o, &entry, &kept, &failed.error) < 0) {
+		record_failure(&l, &failed.error);
 		undo(&l, o, &entry, &kept);
-		(void)io_write_all(ready, &e, sizeof(e));
+		(void)io_write_all(ready, &failed, sizeof(failed));
 	} else {
 		struct supervisor s = {
-			.launch = &l, .entry = &entry, .ready = ready, .listener = -1,
+			.launch = &l,
+			.entry = &entry,
+			.ready = ready,
+			.listener = -1,
 			.saved_spec = o->policy.keeps ? &kept : NULL,
 			.is_restart = o->options.verb == VERB_START,
 			.clocks = { .timeout_ms = (int64_t)o->policy.timeout_ms,
 				    .ttl_ms = (int64_t)o->options.ttl_ms,
 				    .idle_ms = (int64_t)o->options.idle_ms },
 			.samples.every_ms = (int64_t)o->options.sample_ms,
+			.main.is_wanted = o->options.is_main,
+			.removes = o->options.removes,
 			.lease = { .fd = o->options.lease_fd,
 				   .is_waiting = o->options.lease_fd > 0 },
 		};
@@ -204,17 +209,22 @@ static void supervise(const struct create_options *o, int ready)
 
 /* Waits until the background process reports that the sandbox is ready, or could not
  * be made. */
-static int wait_ready(int ready, struct err *e)
+static int wait_ready(int ready, struct start_outcome *ret)
 {
-	if (io_read_full(ready, e, sizeof(*e)) != (ssize_t)sizeof(*e))
-		return err_set(e, ERR_INTERNAL,
-			       "the supervisor ended before the sandbox was ready");
-	return e->kind == ERR_NONE ? 0 : -1;
+	if (io_read_full(ready, ret, sizeof(*ret)) == (ssize_t)sizeof(*ret))
+		return ret->error.kind == ERR_NONE ? 0 : -1;
+	ret->exit_code = EXIT_HUTCH;
+	return err_set(&ret->error, ERR_INTERNAL,
+		       "the supervisor ended before the sandbox was ready");
 }
 
-static int create(struct create_options *o, struct err *e)
+/* Makes the sandbox, and returns 0 when it is ready. */
+static int create(struct create_options *o, struct start_outcome *ret)
 {
+	struct err *e = &ret->error;
 	int ends[2];
+
+	ret->exit_code = EXIT_HUTCH;
 
 	report_network(&o->policy);
 	report_secrets(&o->policy);
@@ -237,7 +247,7 @@ static int create(struct create_options *o, struct err *e)
 						  * not see the supervisor close its
 						  * end */
 	(void)close(ends[1]);
-	return wait_ready(ends[0], e);
+	return wait_ready(ends[0], ret);
 }
 
 static int made(const struct create_options *o, struct err *e)
@@ -250,11 +260,11 @@ static int made(const struct create_options *o, struct err *e)
 
 /* Reports the error and returns the exit code.  ERR_NONE: hutch-image has reported the
  * error already. */
-static int failed(const struct err *e)
+static int failed(const struct start_outcome *x)
 {
-	if (e->kind != ERR_NONE)
-		report_error(e);
-	return EXIT_HUTCH;
+	if (x->error.kind != ERR_NONE)
+		report_error(&x->error);
+	return x->exit_code;
 }
 
 static int report_object(const struct create_options *o, int code, const struct err *e)
@@ -271,7 +281,7 @@ static int report_object(const struct create_options *o, int code, const struct 
 int main(int argc, char **argv)
 {
 	const char *me = argc > 0 ? argv[0] : "";
-	struct err e = { .kind = ERR_NONE };
+	struct start_outcome x = { .exit_code = EXIT_HUTCH };
 	struct create_options o;
 	int code;
 
@@ -282,18 +292,18 @@ int main(int argc, char **argv)
 		       : !strcmp(me, "hutch-start") ? VERB_START
 						    : VERB_CREATE);
 	launch_ready();
-	if (create_options_parse(&o, argv + 1, &e) < 0) {
-		code = failed(&e);
+	if (create_options_parse(&o, argv + 1, &x.error) < 0) {
+		code = failed(&x);
 	} else if (o.options.wants_help) {
 		options_print_help(o.options.verb), code = 0;
 	} else {
 		/* Other descriptors are closed only now, after the options were read,
 		 * since --secret-file <(...) reads one of them. */
 		launch_close_others(o.options.json_fd, o.options.lease_fd);
-		code = create(&o, &e) < 0 || made(&o, &e) < 0 ? failed(&e) : 0;
+		code = create(&o, &x) < 0 || made(&o, &x.error) < 0 ? failed(&x) : 0;
 	}
 	if (!o.options.wants_help)
-		code = report_object(&o, code, &e);
+		code = report_object(&o, code, &x.error);
 	create_options_done(&o);
 	return report_exit(code);
 }

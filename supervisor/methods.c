@@ -61,6 +61,9 @@ static int do_stats(const struct request *call)
 	return request_answer(call, stats);
 }
 
+/* The time in ms after the grace of `stop` within which the executor must end. */
+#define STOP_MS 2000
+
 static void mourn(const struct request *call)
 {
 	struct mourner *m = mem_zeroed(1, sizeof(*m));
@@ -69,6 +72,21 @@ static void mourn(const struct request *call)
 			       .next = call->s->mourners };
 	call->s->mourners = m;
 	call->client->under_way++;
+}
+
+/* Tells the main process to end, or else all processes inside. */
+static void stop(struct supervisor *s, uint64_t grace_ms)
+{
+	struct err e;
+
+	if (main_process_is_alive(s)) {
+		clocks_stop(&s->clocks, grace_ms, s->now_ms);
+		main_process_stop(s);
+		return;
+	}
+	clocks_stop(&s->clocks, grace_ms + STOP_MS, s->now_ms);
+	if (channel_send_stop(&s->instance.channel, (uint32_t)grace_ms, &e) < 0)
+		instance_broke_protocol(&s->instance, &e);
 }
 
 static int do_stop(const struct request *call)
@@ -90,11 +108,9 @@ static int do_stop(const struct request *call)
 	}
 	s->is_stopping = s->jobs.is_closed = true;
 	ports_close(&s->launch->ports);
-	clocks_stop(&s->clocks, grace_ms, s->now_ms);
 	pause_end(s);
 	supervisor_set_status(s, REGISTRY_STOPPING);
-	if (channel_send_stop(&s->instance.channel, (uint32_t)grace_ms, call->e) < 0)
-		instance_broke_protocol(&s->instance, call->e);
+	stop(s, grace_ms);
 	return 0;
 }
 

@@ -88,6 +88,8 @@ static void on_started(void *context, struct job *j)
 					   j->id, j->pid, program);
 
 	supervisor_event(s, "started", more);
+	if (main_process_is(s, j))
+		supervisor_ready(s);
 	if (!j->owner)
 		return;
 	client_result(j->owner, j->request, result);
@@ -102,6 +104,8 @@ static void on_failed(void *context, struct job *j, const struct failed *f)
 
 	redact_err(&s->dispatcher.secrets, &e);
 	records_end(s, j, e.text);
+	if (main_process_is(s, j))
+		main_process_failed(s, code, &e);
 	if (!j->owner)
 		return;
 	rpc_put_not_started(&j->owner->conn.out, j->request, code, &e);
@@ -118,6 +122,8 @@ static void on_ended(void *context, struct job *j)
 	j->exit_event = s->events.next;
 	supervisor_event(s, "exited", more);
 	records_end(s, j, NULL);
+	if (main_process_is(s, j))
+		main_process_ended(s, exit_code_of(&j->exited));
 	j->owes_event = j->owner != NULL;
 	s->jobs.owed += j->owes_event;
 }

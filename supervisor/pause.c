@@ -326,8 +326,11 @@ void pause_end(struct supervisor *s)
 	answer_pauser(s, &why);
 	if (s->pause.phase == PAUSE_NOT)
 		return;
-	if (s->pause.by == PAUSE_BY_CGROUP) /* if thawing fails, the end of the sandbox
-					     * kills frozen processes too */
+	/* If thawing fails, the end of the sandbox kills frozen processes too.  The
+	 * request to stop lets all others go on, but a main process gets a signal. */
+	if (main_process_is_alive(s))
+		(void)apply(s, false, &why);
+	else if (s->pause.by == PAUSE_BY_CGROUP)
 		(void)cgroup_freeze(&s->launch->cgroup, false, NULL);
 	let_time_go_on(s);
 }

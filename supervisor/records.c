@@ -51,7 +51,7 @@ int records_begin(struct supervisor *s, const struct client *c, struct job *j,
 		return 0;
 	audit_note(a, &n);
 	audit_json_number(&n, "process", j->id);
-	audit_json_text(&n, "client", c->name);
+	audit_json_text(&n, "client", c ? c->name : NULL);
 	(is_copy ? note_copy : note_exec)(&n, j);
 	int result = audit_add(a, is_copy ? "copy" : "exec", &n, AUDIT_PASSING, e);
 	j->is_recorded = result == 0;

@@ -10,7 +10,7 @@ struct job;
 struct supervisor;
 
 /* Records the start of a process or copy; to be called before it is started.  -1: it
- * must not be started. */
+ * must not be started.  `c` NULL: the sandbox's main process, of no client. */
 int records_begin(struct supervisor *s, const struct client *c, struct job *j,
 		  struct err *e);
 /* Records that a process has ended; or, if `why` is not NULL, that it could not be

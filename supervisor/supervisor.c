@@ -50,8 +50,8 @@ static bool is_idle(const struct supervisor *s)
 	for (size_t i = 0; i < s->client_count; i++)
 		if (s->clients[i]->is_user)
 			return false;
-	return s->jobs.alive == 0 && s->launch->ports.visit_count == 0 &&
-	       s->dispatcher.queue.count == 0;
+	return s->jobs.alive == main_process_is_alive(s) &&
+	       s->launch->ports.visit_count == 0 && s->dispatcher.queue.count == 0;
 }
 
 /* Reads the clock.  If the sandbox is in use, restarts its idle time.  That must be
@@ -191,9 +191,14 @@ static void answer_mourners(struct supervisor *s)
  * create. */
 static void tell_ready(struct supervisor *s, const struct err *e)
 {
+	const struct start_outcome x = {
+		.error = *e,
+		.exit_code = s->main.is_wanted ? s->ending.exit_code : EXIT_HUTCH,
+	};
+
 	if (s->ready < 0)
 		return;
-	(void)io_write_all(s->ready, e, sizeof(*e)); /* on failure: the waiting process
+	(void)io_write_all(s->ready, &x, sizeof(x)); /* on failure: the waiting process
 						      * has ended */
 	own_close(&s->ready);
 }
@@ -284,6 +289,10 @@ static void look_at_clocks(struct supervisor *s, int64_t now)
 
 	if (why == CLOCKS_GO_ON)
 		return;
+	if (why == CLOCKS_STOP && main_process_is_alive(s)) {
+		supervisor_end(s, "stopped", 137, NULL, NULL);
+		return;
+	}
 	(void)err_set(&late, ERR_SYSTEM, "the sandbox was not ready after %d s",
 		      CLOCKS_START_MS / 1000);
 	supervisor_end(s, x->reason, x->exit_code, x->limit,
@@ -318,17 +327,25 @@ static void send_requests(struct supervisor *s)
 	instance_flush(&s->instance);
 }
 
-static void look_at_instance(struct supervisor *s)
+void supervisor_ready(struct supervisor *s)
 {
 	struct err none = { 0 };
 
+	supervisor_set_status(s, REGISTRY_READY);
+	clocks_ready(&s->clocks, s->now_ms);
+	tell_ready(s, &none);
+}
+
+static void look_at_instance(struct supervisor *s)
+{
 	if (instance_is_over(&s->instance))
 		judge(s);
-	else if (s->status == REGISTRY_STARTED && s->instance.state == INSTANCE_READY) {
-		supervisor_set_status(s, REGISTRY_READY);
-		clocks_ready(&s->clocks, s->now_ms);
-		tell_ready(s, &none);
-	}
+	else if (s->status != REGISTRY_STARTED || s->instance.state != INSTANCE_READY)
+		return;
+	else if (!s->main.is_wanted)
+		supervisor_ready(s);
+	else if (!s->main.job)
+		main_process_start(s);
 }
 
 static void work(struct supervisor *s)
@@ -587,7 +604,7 @@ static void finish(struct supervisor *s)
 	AUTO_FREE char *record = record_of(s);
 	AUTO_FREE char *members = text_format("\"record\":%s", record);
 	const bool was_ready = s->ready < 0,
-		   is_nobodys = !was_ready || s->lease.is_waiting;
+		   is_nobodys = !was_ready || s->lease.is_waiting || s->removes;
 	struct err e;
 
 	if (!was_ready && s->ending.error.kind == ERR_NONE)

@@ -15,6 +15,7 @@
  * 	methods.c	the methods of the protocol, with methods_exec.c and others
  * 	clocks.c	the time limits that end the sandbox
  * 	lease.c		ties the sandbox to one connection
+ * 	main_process.c	ties the sandbox to one process
  * 	samples.c	reports of consumption
  * 	net.c		rules about connections
  * 	pause.c		stops all processes for a while
@@ -34,6 +35,7 @@
 #include "supervisor/events.h"
 #include "supervisor/jobs.h"
 #include "supervisor/lease.h"
+#include "supervisor/main_process.h"
 #include "supervisor/net.h"
 #include "supervisor/outputs.h"
 #include "supervisor/pause.h"
@@ -90,6 +92,12 @@ struct mourner {
 	struct mourner *next;
 };
 
+/* The outcome of the start, as the process that waits for it gets it. */
+struct start_outcome {
+	struct err error; /* kind ERR_NONE: the sandbox is ready */
+	int exit_code;	  /* with an error: that of the process that waits */
+};
+
 struct supervisor {
 	int64_t now_ms; /* the loop's present time, in ms of clock.h */
 	struct launch *launch;		/* borrowed; the launched sandbox, already
@@ -102,6 +110,8 @@ struct supervisor {
 	struct clocks clocks;
 	struct lease lease;
 	struct samples samples;
+	struct main_process main;
+	bool removes;	      /* --rm: nothing is kept of the sandbox */
 	struct limits limits; /* the present limits: the policy's, or as changed by the
 			       * method `update` */
 	int ready; /* owned: a pipe for the outcome of the start; -1: the outcome was
@@ -144,6 +154,8 @@ void supervisor_run(struct supervisor *s);
  * idle time begins again. */
 void supervisor_look_at_clock(struct supervisor *s);
 void supervisor_set_status(struct supervisor *s, enum registry_status status);
+/* Notes that the sandbox is ready, and tells the process that waits for it. */
+void supervisor_ready(struct supervisor *s);
 void supervisor_event(struct supervisor *s, const char *name, const char *more);
 /* Kills the sandbox and notes the reason.  If there is a reason already, that one
  * stays. */

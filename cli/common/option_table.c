@@ -446,11 +446,19 @@ static int take_learn(struct run_options *o, const char *value, struct err *e)
 	return set_text(&o->learn, value);
 }
 
-/* Takes --rm, which is accepted for docker's sake: a sandbox of `hutch run` is
- * always removed. */
+/* Takes --rm, which hutch run accepts for docker's sake: its sandbox is always
+ * removed. */
 static int take_rm(struct run_options *o, const char *value, struct err *e)
 {
-	(void)o, (void)value, (void)e;
+	(void)value, (void)e;
+	o->removes = true;
+	return 0;
+}
+
+static int take_main(struct run_options *o, const char *value, struct err *e)
+{
+	(void)value, (void)e;
+	o->is_main = true;
 	return 0;
 }
 
@@ -586,7 +594,8 @@ const struct option option_table[] = {
 	{ 0, "rule", "JSON", take_rule, "a rule for actions: man hutch-policy" },
 	{ 0, "confirm", NULL, take_confirm, "ask the client about actions" },
 	{ 0, "lint", NULL, take_lint, "add messages of the rootfs' linter to edits" },
-	{ 0, "rm", NULL, take_rm, "accepted; always so" },
+	{ 0, "main", NULL, take_main, "a command whose end is the sandbox's end" },
+	{ 0, "rm", NULL, take_rm, "keep nothing of it; with run always so" },
 	{ 'q', "quiet", NULL, take_quiet, "no notes of hutch's on stderr" },
 	{ 'h', "help", NULL, take_help, "this text" },
 };

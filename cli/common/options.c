@@ -40,8 +40,9 @@ static const struct {
 	{ "detach", VERB_EXEC },
 	{ "stdio", VERB_RUN },
 	{ "json", VERB_RUN | BOXES | VERB_START | VERB_WHY },
-	{ "rm", VERB_RUN },
-	{ "entrypoint", VERB_RUN },
+	{ "rm", VERB_RUN | VERB_CREATE },
+	{ "entrypoint", VERB_RUN | VERB_CREATE },
+	{ "main", VERB_CREATE },
 	{ "learn", VERB_RUN },
 	{ "name", VERB_RUN | VERB_ACT },
 	{ "image", MAKERS & ~VERB_FORK },
@@ -96,9 +97,10 @@ static const struct {
 	  "\nExit codes: 0 at the end of input; 124 timed out; 125 hutch failed, or the\nsandbox "
 	  "ended; 128+N hutch was ended by signal N.  More: man hutch-act\n" },
 	{ VERB_CREATE, "create",
-	  "hutch create [OPTIONS] NAME\n\nA sandbox that lives on under this name, for hutch "
+	  "hutch create [OPTIONS] NAME\nhutch create [OPTIONS] --main NAME [--] [ARG...]\n\nA sandbox that lives on under this name, for hutch "
 	  "exec, shell, act, stop.\n\n",
-	  "\nExit codes: 0 when it is ready; 125 hutch failed.  More: man hutch-create\n" },
+	  "\nExit codes: 0 when it is ready; 125 hutch failed; 126, 127 with --main.\nMore: man "
+	  "hutch-create\n" },
 	{ VERB_FORK, "fork",
 	  "hutch fork [OPTIONS] SANDBOX|SNAPSHOT NAME\n\nA sandbox that lives on under this name "
 	  "and whose root begins as that of another\none is now, or as a snapshot has it.\n\n",

@@ -28,6 +28,8 @@ struct run_options {
 	char *learn; /* --learn: the file, owned; NULL: nothing is learned */
 	bool streams; /* --stream */
 	bool confirms; /* --confirm */
+	bool is_main;  /* --main of hutch create */
+	bool removes;  /* --rm */
 	uint64_t ttl_ms, idle_ms, sample_ms; /* flags of hutch create, in ms; 0: not
 					      * given */
 	bool detaches; /* --detach */

@@ -11,7 +11,6 @@
 #include "base/own.h"
 
 #define NOW	1000000
-#define STOP_MS 2000 /* as clocks.c has it */
 #define NEVER	(-NOW)
 
 /* A sandbox that is made at NOW.  All times are in ms after that. */
@@ -49,13 +48,11 @@ static const struct life lives[] = {
 	{ .idle = 50, .ready = 100, .due = 150, .end = CLOCKS_IDLE },
 	{ .idle = 50, .ready = 100, .used = 149, .due = 199, .end = CLOCKS_IDLE },
 	{ .idle = 50, .ttl = 60, .ready = 1, .used = 11, .due = 60, .end = CLOCKS_TTL },
-	/* After a stop the processes have the grace period, and the executor has
-	 * STOP_MS more. */
-	{ .ready = 1, .stop = 10, .due = 10 + STOP_MS, .end = CLOCKS_STOP },
+	{ .ready = 1, .stop = 10, .grace = 1, .due = 11, .end = CLOCKS_STOP },
 	{ .ready = 1,
 	  .stop = 10,
 	  .grace = 5000,
-	  .due = 5010 + STOP_MS,
+	  .due = 5010,
 	  .end = CLOCKS_STOP },
 	{ .timeout = 2500,
 	  .ready = 1,
@@ -63,10 +60,11 @@ static const struct life lives[] = {
 	  .grace = 5000,
 	  .due = 2500,
 	  .end = CLOCKS_TIMEOUT },
-	{ .timeout = 10 + STOP_MS,
+	{ .timeout = 10,
 	  .ready = 1,
-	  .stop = 10,
-	  .due = 10 + STOP_MS,
+	  .stop = 9,
+	  .grace = 1,
+	  .due = 10,
 	  .end = CLOCKS_STOP },
 };
 

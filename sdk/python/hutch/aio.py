@@ -92,7 +92,8 @@ class AsyncSandbox:
             if self._words is not None:
                 await self._tell(Status.BUILDING, f"hutch {self._verb} has begun")
                 await self._program(
-                    self._verb, [*self._words.argv, *made_words(self._verb, self._source, self.name)],
+                    self._verb, [*self._words.argv,
+                                 *made_words(self._verb, self._source, self.name, self._words.command)],
                     self._words, BuildError)
                 is_made = True
             await self._connect()

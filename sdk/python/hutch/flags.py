@@ -84,6 +84,9 @@ if TYPE_CHECKING:
 
         image: str
         pull: str
+        main: Union[bool, Sequence[str]]
+        entrypoint: str
+        rm: bool
 
 
 # The kinds of arguments.  switch: True or False; one: one value; many: one value or several; any
@@ -102,9 +105,9 @@ FLAGS: Dict[str, str] = {
     "pids_limit": "one", "disk": "one", "cgroup_parent": "one", "best_effort": "switch",
     "ulimit": "ulimit", "timeout": "duration", "ttl": "duration", "idle_timeout": "duration",
     "sample": "duration",
-    "audit": "one", "rule": "rule", "lint": "switch",
+    "audit": "one", "rule": "rule", "lint": "switch", "main": "main", "entrypoint": "one", "rm": "switch",
 }
-NOT_FORK = ("image", "pull")
+NOT_FORK = ("image", "pull", "main", "entrypoint", "rm")
 # This flag has another name than in hutch, since the argument `keep` already decides whether the
 # sandbox lives on after a `with` block.
 RENAMED = {"keep_files": "keep"}
@@ -120,9 +123,11 @@ _POLICY_PATHS = ("upper", "workspace", "seccomp", "audit", "extends", "mounts", 
 
 @dataclass
 class Words:
-    """The arguments, additional environment and stdin of a program that is to be started."""
+    """The arguments, additional environment and stdin of a program that is to be started.
+    `command`: the words behind the name of the sandbox."""
 
     argv: List[str] = field(default_factory=list)
+    command: List[str] = field(default_factory=list)
     environ: Dict[str, str] = field(default_factory=dict)
     stdin: Optional[bytes] = None
 
@@ -134,6 +139,13 @@ class Words:
 
     def one(self, flag: str, value: object) -> None:
         self.argv += [flag, _word(flag, value)]
+
+    def main(self, flag: str, value: object) -> None:
+        """The value is True, or the command."""
+        if isinstance(value, bool):
+            return self.switch(flag, value)
+        self.switch(flag, True)
+        self.command = ["--", *(_word(flag, one) for one in _each(value))]
 
     def many(self, flag: str, value: object) -> None:
         for one in _each(value):

@@ -35,6 +35,10 @@ LATE = 2.0
 """Seconds after the time-out of a take in which the keeper may still send its error."""
 
 
+# A sandbox of a pool waits for its client, so no port and no command of its own is in it.
+NOT_POOL = ("publish", "main", "entrypoint", "rm")
+
+
 class Pool:
     """The pool is made when the `with` begins, or with start(); it ends with the `with`, or
     with close(), and also with this process, however that ends.  Sandboxes that were taken live
@@ -47,7 +51,7 @@ class Pool:
         self.name = new_name()
         self.program = Program(program)
         self._size = size
-        self._words: Optional[flag_words.Words] = flag_words.words(flags, without=("publish",))
+        self._words: Optional[flag_words.Words] = flag_words.words(flags, without=NOT_POOL)
         self._lease: Optional[int] = None
         self._pid = 0
 

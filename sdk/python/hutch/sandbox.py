@@ -90,8 +90,8 @@ class Sandbox:
         try:
             if self._words is not None:
                 self._tell(Status.BUILDING, f"hutch {self._verb} has begun")
-                self._program(self._verb, [*self._words.argv, *made_words(self._verb, self._source, self.name)],
-                              self._words, BuildError)
+                words = made_words(self._verb, self._source, self.name, self._words.command)
+                self._program(self._verb, [*self._words.argv, *words], self._words, BuildError)
                 is_made = True
             self._connect()
         except HutchError as e:
@@ -817,14 +817,14 @@ def apply_words(name: str, paths: Sequence[str], switches: Dict[str, bool]) -> L
     return [*(word for word, is_on in switches.items() if is_on), "--", name, *paths]
 
 
-def made_words(verb: str, source: Tuple[str, ...], name: str) -> List[str]:
-    """The words behind the flags of a verb that makes a sandbox.  hutch create refuses "--",
-    behind which people expect a command."""
+def made_words(verb: str, source: Tuple[str, ...], name: str, command: List[str]) -> List[str]:
+    """The words behind the flags of a verb that makes a sandbox.  hutch create takes a "--" only
+    behind the name, where the command of its main process stands."""
     if verb != "create":
         return ["--", *source, name]
     if name.startswith("-"):
         raise InvalidError(f"{name!r} is no name of a sandbox")
-    return [name]
+    return [name, *command]
 
 
 def message_words(message: Optional[str]) -> List[str]:

@@ -38,7 +38,7 @@ class Flags(unittest.TestCase):
         told = help_of("create")
         self.assertGreater(len(told), 30)
         self.assertEqual(set(flags.FLAGS), set(told))
-        self.assertEqual({name for name, way in flags.FLAGS.items() if way == "switch"},
+        self.assertEqual({name for name, way in flags.FLAGS.items() if way in ("switch", "main")},
                          {name for name, takes in told.items() if not takes})
 
     def test_those_of_a_fork_are_those_of_hutch_fork(self):
