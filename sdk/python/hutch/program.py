@@ -14,7 +14,8 @@ import stat
 import struct
 import subprocess
 import sysconfig
-from typing import BinaryIO, Callable, Dict, List, Optional, Sequence, Tuple, Type, Union
+import tempfile
+from typing import BinaryIO, Callable, Dict, List, Optional, Sequence, Tuple, Type, Union, cast
 
 from . import flags
 from .errors import (DisconnectedError, ExistsError, HutchError, NotFoundError,
@@ -49,6 +50,14 @@ def _installed() -> Optional[str]:
     return None
 
 
+def _nameless() -> BinaryIO:
+    """Opens a file without a name.  Pythons that were built for an old C library, as uv's are, have
+    no memfd_create()."""
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("stdin", os.MFD_CLOEXEC), "w+b")
+    return cast(BinaryIO, tempfile.TemporaryFile())
+
+
 class Program:
     """The way to start hutch: a path or name; words that come before hutch's own, such as those
     of `kubectl exec`; or an Ssh.  The default is HUTCH in the environment, else the program that
@@ -80,7 +89,7 @@ class Program:
         if added and not self.is_local:
             raise UnsupportedError("secret: the environment does not get to another machine",
                                    remedy="set it in the sandbox, with env(..., secret=True)")
-        stdin = os.fdopen(os.memfd_create("stdin", os.MFD_CLOEXEC), "w+b")
+        stdin = _nameless()
         stdin.write(words.stdin or b"" if words else b"")
         stdin.seek(0)
         return {**os.environ, **added}, stdin
