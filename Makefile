@@ -59,7 +59,7 @@ ROOMS := base policy/json policy/bash policy/seccomp policy/egress policy protoc
     sandbox/cgroup sandbox/state sandbox/plan sandbox/monitor sandbox/root sandbox/launch \
     sandbox/landlock sandbox/learn sandbox/explain cli/common rootfs-tools/changes actions \
     supervisor supervisor/pool rootfs-tools/layers rootfs-tools/index rootfs-tools/registry \
-    rootfs-tools/build rootfs-tools cli lib
+    rootfs-tools/build rootfs-tools cli docker lib
 
 FILES_base := account answer await base64 buffer err frame hex io json_write term_keys list nearest note redact fd_pass \
     path resolve utf8 variables term_escape path_walk spot wait_line worker
@@ -237,6 +237,10 @@ USES_cli := base policy protocol archive store sandbox/kernel sandbox/cgroup san
     sandbox/plan sandbox/root sandbox/launch sandbox/landlock sandbox/learn sandbox/explain \
     cli/common rootfs-tools/changes
 
+FILES_docker := about args container describe images lifecycle mount_args ps run_args show start template \
+    template_call tree verb volumes
+USES_docker := base store sandbox/kernel sandbox/state sandbox/launch cli/common
+
 FILES_lib := pool_take call json_build error handle helper reader members opening writer remove request \
     run wait connect
 USES_lib := base policy/json store sandbox/state sandbox/launch cli/common
@@ -302,7 +306,7 @@ MUSL_LINK   = $(CC) -nostdlib -static-pie $(LDHARDEN) -Wl,--gc-sections -o $@ \
 
 # --- programs --------------------------------------------------------------
 
-PROGRAMS := $(B)/hutch $(addprefix $(B)/libexec/hutch-,act egress executor gate image pool scope seccomp supervise)
+PROGRAMS := $(B)/hutch $(addprefix $(B)/libexec/hutch-,act docker egress executor gate image pool scope seccomp supervise)
 
 # V=1 shows each command.
 V ?= 0
@@ -348,6 +352,7 @@ $(B)/%.a:
 ALLOCATOR := $(if $(filter musl,$(LINK)),$(B)/musl/cli/malloc.o,$(B)/host/tests/short_lived.o)
 $(B)/hutch: $(B)/$(LINK)/cli/main.o $(ALLOCATOR) $(call linked_rooms,cli)
 $(B)/libexec/hutch-act: $(B)/$(LINK)/actions/main.o $(call linked_rooms,actions)
+$(B)/libexec/hutch-docker: $(B)/$(LINK)/docker/main.o $(call linked_rooms,docker)
 $(B)/libexec/hutch-supervise: $(B)/$(LINK)/supervisor/main.o $(call linked_rooms,supervisor)
 $(B)/libexec/hutch-pool: $(B)/$(LINK)/supervisor/pool/main.o $(call linked_rooms,supervisor/pool)
 
@@ -366,7 +371,7 @@ $(B)/libexec/hutch-gate: $(B)/$(LINK)/egress/gate/main.o $(call linked_rooms,egr
 $(B)/host/egress/gate/gateway.o: UNIT_FLAGS += -isystem $(SYSROOT)/usr/include/libnl3
 $(B)/musl/egress/gate/gateway.o: MUSL_CFLAGS += -isystem $(SYSROOT)/usr/include/libnl3
 
-$(B)/hutch $(B)/libexec/hutch-act $(B)/libexec/hutch-supervise $(B)/libexec/hutch-pool \
+$(B)/hutch $(B)/libexec/hutch-act $(B)/libexec/hutch-docker $(B)/libexec/hutch-supervise $(B)/libexec/hutch-pool \
 $(B)/libexec/hutch-executor $(B)/libexec/hutch-egress $(B)/libexec/hutch-gate:
 	@mkdir -p $(@D)
 	$(call say,LINK)
@@ -853,7 +858,7 @@ sanitized:
 	+$(CHECKED_MAKE) OPTIMIZE="-O1 -g1" units fuzz tests
 
 # clang's warnings for the sources that are in no room, and for those that only musl has.
-MAINS := actions/main.c cli/main.c egress/egress_main.c executor/main.c policy/seccomp/main.c rootfs-tools/main.c \
+MAINS := actions/main.c cli/main.c docker/main.c egress/egress_main.c executor/main.c policy/seccomp/main.c rootfs-tools/main.c \
          sandbox/cgroup/scope_main.c supervisor/main.c supervisor/pool/main.c
 .PHONY: clang-only
 clang-only: $(B)/gen/seccomp_texts.h

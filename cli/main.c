@@ -81,6 +81,13 @@ static int start_main(char **argv)
 	return run_as("hutch-supervise", "hutch-start", NULL, argv);
 }
 
+/* Runs docker's command line, for `hutch docker` and for a hutch that is found as
+ * docker. */
+static int docker_main(char **argv)
+{
+	return run_program("hutch-docker", argv);
+}
+
 /* Runs hutch-image.  Images belong to the user that the sandboxes run for, so root
  * changes into that user first. */
 static int run_image(const char *verb, char **argv)
@@ -193,6 +200,10 @@ static const struct verb {
 
 	{ "Contents of sandboxes:", NULL, NULL, false },
 	{ "image", "images: pull, import, build, list, remove", image_main, false },
+
+	{ "For programs that know docker:", NULL, NULL, false },
+	{ "docker", "docker's command line, as `docker` if hutch has that name",
+	  docker_main, false },
 
 	{ "This host and this program:", NULL, NULL, false },
 	{ "doctor", "what this host lacks, and what would change it", doctor_main,
@@ -336,6 +347,14 @@ static int take_log_flags(char **words, struct err *e)
 	return log_level_check(e) < 0 ? -1 : taken;
 }
 
+/* Whether this program was called as docker, by a link of that name. */
+static bool is_docker(const char *self)
+{
+	const char *last = strrchr(self, '/');
+
+	return !strcmp(last ? last + 1 : self, "docker");
+}
+
 int main(int argc, char **argv)
 {
 	struct err e;
@@ -343,6 +362,8 @@ int main(int argc, char **argv)
 	if (io_fill_standard() < 0)
 		return EXIT_HUTCH;
 	report_begin();
+	if (argc > 0 && is_docker(argv[0]))
+		return docker_main(argv + 1);
 	int taken = argc < 2 ? 0 : take_log_flags(argv + 1, &e);
 	if (taken < 0) {
 		report_error(&e);

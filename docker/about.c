@@ -1,0 +1,138 @@
+/* docker version, docker info. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "base/err.h"
+#include "base/json_write.h"
+#include "base/own.h"
+#include "cli/common/flags.h"
+#include "docker/describe.h"
+#include "docker/template.h"
+#include "docker/verbs.h"
+#include "sandbox/launch/result.h"
+
+#ifndef HUTCH_VERSION
+#define HUTCH_VERSION "0.1.0"
+#endif
+
+/* the version of docker whose words these are; clients compare it with their needs */
+#define DOCKER_VERSION "27.5.1"
+#define API_VERSION    "1.47"
+
+static void put_side(struct buffer *b, const char *key, const char *api_key)
+{
+	struct utsname host = { 0 };
+
+	(void)uname(&host);
+	json_write_open(b, key, "{");
+	json_write_raw(b, "Platform", "{\"Name\":\"hutch " HUTCH_VERSION "\"}");
+	json_write_text(b, "Version", DOCKER_VERSION);
+	json_write_text(b, api_key, API_VERSION);
+	json_write_text(b, "Os", "linux");
+	json_write_text(b, "Arch", strcmp(host.machine, "x86_64") ? "arm64" : "amd64");
+	json_write_text(b, "KernelVersion", host.release);
+	json_write_close(b, "}");
+}
+
+static char *version_object(void)
+{
+	struct buffer b;
+
+	json_write_begin(&b);
+	json_write_open(&b, NULL, "{");
+	put_side(&b, "Client", "ApiVersion");
+	put_side(&b, "Server", "ApiVersion");
+	json_write_close(&b, "}");
+	return json_write_end(&b);
+}
+
+static char *info_object(void)
+{
+	struct utsname host = { 0 };
+	struct buffer b;
+
+	(void)uname(&host);
+	json_write_begin(&b);
+	json_write_open(&b, NULL, "{");
+	json_write_text(&b, "ID", "hutch");
+	json_write_text(&b, "Name", host.nodename);
+	json_write_text(&b, "ServerVersion", DOCKER_VERSION);
+	json_write_text(&b, "OSType", "linux");
+	json_write_text(&b, "Architecture", host.machine);
+	json_write_text(&b, "KernelVersion", host.release);
+	json_write_text(&b, "OperatingSystem", "hutch " HUTCH_VERSION);
+	json_write_text(&b, "Driver", "overlay2");
+	json_write_raw(&b, "SecurityOptions", "[\"name=seccomp\",\"name=rootless\"]");
+	json_write_close(&b, "}");
+	return json_write_end(&b);
+}
+
+static int print_object(const char *object, const char *format, const char *people,
+			struct err *e)
+{
+	struct json_view view;
+	struct buffer out;
+
+	if (!format) {
+		(void)fputs(people, stdout);
+		return 0;
+	}
+	if (!strcmp(format, "json")) {
+		(void)puts(object);
+		return 0;
+	}
+	if (json_view_scan(&view, object, strlen(object), e) < 0)
+		return -1;
+	json_write_begin(&out);
+	int rc = template_run(format, view, &out, e);
+	AUTO_FREE char *text = json_write_end(&out);
+	if (rc < 0)
+		return err_in(e, "template parsing error");
+	describe_print(text);
+	return 0;
+}
+
+static int print_about(char **argv, struct usage *usage, const char *object,
+		       const char *people)
+{
+	const char *format = NULL;
+	const struct flag flags[] = {
+		{ 'f', "format", "TEMPLATE", "json, or a template", NULL, &format },
+	};
+	struct err e;
+
+	usage->flags = flags;
+	usage->count = ARRAY_LEN(flags);
+	enum flags_result got = flags_begin(argv, usage);
+	if (got != FLAGS_READ)
+		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
+	return print_object(object, format, people, &e) < 0 ? verbs_fail(&e, 64) : 0;
+}
+
+int version_verb(char **argv)
+{
+	struct usage usage = { .synopsis = "hutch docker version [OPTIONS]",
+			       .about = "Prints versions." };
+	AUTO_FREE char *object = version_object();
+
+	return print_about(argv, &usage, object,
+			   "Client:\n Version:           " DOCKER_VERSION
+			   "\n API version:       " API_VERSION
+			   "\n\nServer: hutch " HUTCH_VERSION
+			   "\n Engine:\n  Version:          " DOCKER_VERSION
+			   "\n  API version:      " API_VERSION "\n");
+}
+
+int info_verb(char **argv)
+{
+	struct usage usage = { .synopsis = "hutch docker info [OPTIONS]",
+			       .about = "Tells about this host." };
+	AUTO_FREE char *object = info_object();
+
+	return print_about(argv, &usage, object,
+			   "Server:\n Server Version: " DOCKER_VERSION
+			   "\n Operating System: hutch " HUTCH_VERSION
+			   "\n Security Options:\n  seccomp\n  rootless\n"
+			   "hutch doctor tells more.\n");
+}

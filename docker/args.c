@@ -1,0 +1,126 @@
+#include "docker/args.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "base/own.h"
+
+void args_done(struct args *a)
+{
+	list_done(&a->words);
+	list_done(&a->volumes);
+	list_done(&a->hosts);
+}
+
+/* A flag as it stands in the words. */
+struct given {
+	const struct arg *row;
+	const char *value; /* NULL: none in the same word */
+	char shown[64];	   /* "--name" or "-n" */
+};
+
+static int unknown(const struct arg_table *t, const char *shown, struct err *e)
+{
+	(void)err_set(e, ERR_USAGE, "unknown flag: %.60s", shown);
+	return err_remedy(e,
+			  "man hutch-docker lists the flags of docker %s that hutch has",
+			  t->verb);
+}
+
+static bool read_switch(const char *value, bool *ret)
+{
+	*ret = !value || !strcmp(value, "true") || !strcmp(value, "1");
+	return *ret || !strcmp(value, "false") || !strcmp(value, "0");
+}
+
+/* Does with a flag what its row says; `value` is NULL for a switch. */
+static int obey(struct args *a, const struct given *g, const char *value, struct err *e)
+{
+	if (g->row->refused)
+		return err_set(e, ERR_UNSUPPORTED, "%s: %s", g->shown, g->row->refused);
+	if (g->row->take)
+		return g->row->take(a, value, e);
+	if (g->row->to) {
+		list_add(&a->words, g->row->to);
+		if (value)
+			list_add(&a->words, value);
+	}
+	return 0;
+}
+
+/* Takes a flag, and the word behind it if that is its value.  Returns the number of
+ * words that were taken behind it. */
+static int take(struct args *a, const struct given *g, const char *next, struct err *e)
+{
+	bool is_on;
+
+	if (!g->row->has_value) {
+		if (!read_switch(g->value, &is_on))
+			return err_set(e, ERR_USAGE,
+				       "invalid argument \"%.60s\" for \"%s\" flag",
+				       g->value, g->shown);
+		return is_on ? obey(a, g, NULL, e) : 0;
+	}
+	const char *value = g->value ? g->value : next;
+	if (!value)
+		return err_set(e, ERR_USAGE, "flag needs an argument: %s", g->shown);
+	return obey(a, g, value, e) < 0 ? -1 : g->value ? 0 : 1;
+}
+
+static int take_long(const char *word, const char *next, const struct arg_table *t,
+		     struct args *a, struct err *e)
+{
+	const size_t len = strcspn(word + 2, "=");
+	struct given g = { .value = word[2 + len] ? word + 2 + len + 1 : NULL };
+
+	for (size_t i = 0; i < t->count; i++)
+		if (strlen(t->rows[i].name) == len &&
+		    !strncmp(t->rows[i].name, word + 2, len))
+			g.row = &t->rows[i];
+	if (!g.row)
+		return unknown(t, word, e);
+	(void)strcat(strcpy(g.shown, "--"), g.row->name);
+	return take(a, &g, next, e);
+}
+
+/* Takes a word of letters such as -dit or -p80:80; the first letter with a value has the
+ * rest of the word as that. */
+static int take_letters(const char *word, const char *next, const struct arg_table *t,
+			struct args *a, struct err *e)
+{
+	int taken = 0;
+
+	for (const char *at = word + 1; *at && taken == 0; at++) {
+		struct given g = { .shown = { '-', *at } };
+		for (size_t i = 0; i < t->count; i++)
+			if (t->rows[i].letter == *at)
+				g.row = &t->rows[i];
+		if (!g.row)
+			return unknown(t, g.shown, e);
+		if (at[1] && g.row->has_value)
+			g.value = at[1] == '=' ? at + 2 : at + 1;
+		taken = take(a, &g, next, e);
+		if (g.value)
+			break;
+	}
+	return taken;
+}
+
+int args_read(char ***argv, const struct arg_table *t, struct args *a, struct err *e)
+{
+	char **at = *argv;
+	int taken;
+
+	for (; *at && (*at)[0] == '-' && (*at)[1]; at += 1 + taken) {
+		if (!strcmp(*at, "--")) {
+			at++;
+			break;
+		}
+		taken = (*at)[1] == '-' ? take_long(*at, at[1], t, a, e)
+					: take_letters(*at, at[1], t, a, e);
+		if (taken < 0)
+			return -1;
+	}
+	*argv = at;
+	return 0;
+}

@@ -1,0 +1,46 @@
+/* args -- docker's flags become hutch's.
+ *
+ * A verb has a table with a row for each flag of docker's that it knows.  args_read()
+ * walks the words up to the first operand, as docker does for run and exec.  A flag
+ * that hutch cannot honour is an error with the row's reason; no flag is ignored. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/list.h"
+
+struct err;
+
+struct args {
+	struct list words;   /* owned: flags of hutch */
+	struct list volumes; /* owned: the names of the volumes that are to exist */
+	struct list hosts;   /* owned: values of --add-host */
+	const char *name;    /* borrowed, as are the others; NULL: not given */
+	const char *network, *restart;
+	const char *policy; /* set by the caller: the policy file `docker`, or NULL */
+	bool opens_host;    /* set by the caller: that policy opens ports of this host */
+	bool is_detached, removes, is_interactive, has_terminal, has_labels, has_ports;
+};
+
+void args_done(struct args *a);
+
+struct arg {
+	char letter; /* 0: none */
+	const char *name;
+	bool has_value;
+	const char *to; /* hutch's flag, which gets the same value; NULL: `take` or
+			 * nothing */
+	/* Takes the value; for a switch NULL.  NULL together with `to` and `refused`:
+	 * the flag asks for what is always so. */
+	int (*take)(struct args *a, const char *value, struct err *e);
+	const char *refused; /* why hutch does not honour the flag */
+};
+
+struct arg_table {
+	const char *verb;
+	const struct arg *rows;
+	size_t count;
+};
+
+/* Reads flags up to the first operand, to which *argv is moved. */
+int args_read(char ***argv, const struct arg_table *table, struct args *a, struct err *e);

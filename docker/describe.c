@@ -1,0 +1,112 @@
+#include "docker/describe.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/err.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "base/term_escape.h"
+#include "docker/container.h"
+#include "docker/tree.h"
+#include "docker/verb.h"
+
+char *describe_ask(const struct list *words, struct json_view *ret, struct err *e)
+{
+	char *text = NULL;
+
+	int code = verb_run(words, VERB_KEEP, &text, e);
+	if (code == 0 && json_view_scan(ret, text, strlen(text), e) == 0)
+		return text;
+	if (code > 0)
+		(void)err_set(e, ERR_SYSTEM, "hutch %s failed", words->items[0]);
+	free(text);
+	return NULL;
+}
+
+/* Gives the only item of an array. */
+static char *only_item(const struct list *words, struct json_view *ret, struct err *e)
+{
+	struct json_view_place place = { 0 };
+	struct json_view array;
+
+	char *text = describe_ask(words, &array, e);
+	if (text && json_view_step(array, &place)) {
+		*ret = place.value;
+		return text;
+	}
+	if (text)
+		(void)err_set(e, ERR_NOT_FOUND, "No such object: %.100s",
+			      words->items[words->count - 1]);
+	free(text);
+	return NULL;
+}
+
+char *describe_info(const char *word, struct json_view *ret, struct err *e)
+{
+	struct list words = { 0 };
+	struct container c;
+
+	if (container_find(word, &c, e) < 0)
+		return NULL;
+	list_add(&words, "inspect");
+	list_add(&words, container_word(&c));
+	char *text = only_item(&words, ret, e);
+	list_done(&words);
+	return text;
+}
+
+char *describe_container(const char *word, struct err *e)
+{
+	struct json_view info;
+	AUTO_FREE char *text = describe_info(word, &info, e);
+
+	return text ? tree_container(info) : NULL;
+}
+
+static bool has_image(const char *word, struct err *e)
+{
+	struct list words = { 0 };
+
+	list_add(&words, "image");
+	list_add(&words, "exists");
+	list_add(&words, word);
+	int code = word[0] == '-' ? 1 : verb_run(&words, VERB_DROP, NULL, e);
+	list_done(&words);
+	if (code == 1)
+		(void)err_set(e, ERR_NOT_FOUND, "No such image: %.100s", word);
+	return code == 0;
+}
+
+char *describe_image(const char *word, struct err *e)
+{
+	struct list words = { 0 };
+	struct json_view info;
+
+	if (!has_image(word, e))
+		return NULL;
+	list_add(&words, "image");
+	list_add(&words, "inspect");
+	list_add(&words, word);
+	AUTO_FREE char *text = only_item(&words, &info, e);
+	list_done(&words);
+	return text ? tree_image(info) : NULL;
+}
+
+void describe_print(const char *text)
+{
+	struct buffer b;
+
+	if (!isatty(STDOUT_FILENO)) {
+		(void)puts(text);
+		return;
+	}
+	buffer_init(&b, 5 * strlen(text) + 1);
+	term_escape_append(&b, text, strlen(text));
+	(void)fwrite(buffer_data(&b), 1, buffer_len(&b), stdout);
+	(void)putchar('\n');
+	buffer_done(&b);
+}

@@ -1,0 +1,23 @@
+/* describe -- asks hutch about containers and images. */
+#pragma once
+
+#include "cli/common/json_view.h"
+
+struct err;
+struct list;
+
+/* Asks hutch about one container.  Returns the text that *ret is a part of, allocated;
+ * NULL with an error. */
+char *describe_info(const char *word, struct json_view *ret, struct err *e);
+
+/* Runs a verb of hutch that prints JSON.  Returns the text that *ret is, allocated, or
+ * NULL. */
+char *describe_ask(const struct list *words, struct json_view *ret, struct err *e);
+
+/* Returns docker's object, allocated; NULL with an error. */
+char *describe_container(const char *word, struct err *e);
+char *describe_image(const char *word, struct err *e);
+
+/* Prints a line that a template made.  On a terminal control characters are shown, since
+ * a sandbox may have chosen a part of it. */
+void describe_print(const char *text);

@@ -1,0 +1,359 @@
+/* docker start, stop, kill, rm, wait, pause, unpause, rename, cp. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/own.h"
+#include "cli/common/flags.h"
+#include "docker/container.h"
+#include "docker/verb.h"
+#include "docker/verbs.h"
+#include "sandbox/launch/result.h"
+
+/* Runs a verb of hutch for one container; its exit code is docker's: 0 or 1. */
+static int run_one(const struct list *verb, const char *box, enum verb_output output,
+		   struct err *e)
+{
+	struct list words = { 0 };
+
+	for (size_t i = 0; i < verb->count; i++)
+		list_add(&words, verb->items[i]);
+	list_add(&words, box);
+	int code = verb_run(&words, output, NULL, e);
+	list_done(&words);
+	return code < 0 ? -1 : code != 0;
+}
+
+/* How a verb treats the containers that it is given. */
+struct steer {
+	const struct list *verb; /* the words of hutch */
+	bool skips_ended;	 /* for one that has ended there is nothing to do */
+	const char *refuses_ended;
+};
+
+/* Steers one container and prints the word that it was named by. */
+static int steer_one(const struct steer *s, const char *word)
+{
+	struct container c;
+	struct err e;
+
+	if (container_find(word, &c, &e) < 0)
+		return verbs_fail(&e, 1);
+	if (c.is_ended && s->refuses_ended) {
+		(void)err_set(&e, ERR_NOT_FOUND, "%s: %.60s: container %s is not running",
+			      s->refuses_ended, word, c.id);
+		return verbs_fail(&e, 1);
+	}
+	int code = c.is_ended && s->skips_ended
+			   ? 0
+			   : run_one(s->verb, container_word(&c), VERB_DROP, &e);
+	if (code < 0)
+		return verbs_fail(&e, 1);
+	if (code == 0)
+		(void)puts(word);
+	return code;
+}
+
+static int steer(const struct steer *s, char **words)
+{
+	int code = 0;
+
+	for (; *words; words++)
+		code |= steer_one(s, *words);
+	return code;
+}
+
+/* Reads flags; returns -1 to go on, or an exit code. */
+static int read_flags(char **argv, const struct usage *usage)
+{
+	enum flags_result got = flags_begin(argv, usage);
+
+	return got == FLAGS_READ ? -1 : got == FLAGS_HELP ? 0 : EXIT_HUTCH;
+}
+
+/* Steers by a verb that has no flags. */
+static int steer_plainly(char **argv, const struct usage *usage, const char *verb,
+			 const char *refuses_ended)
+{
+	struct list words = { 0 };
+	int code = read_flags(argv, usage);
+
+	if (code >= 0)
+		return code;
+	list_add(&words, verb);
+	code = steer(&(struct steer){ .verb = &words, .refuses_ended = refuses_ended },
+		     argv);
+	list_done(&words);
+	return code;
+}
+
+int pause_verb(char **argv)
+{
+	static const struct usage usage = {
+		.synopsis = "hutch docker pause CONTAINER...",
+		.about = "Stops everything inside.",
+		.operands_min = 1,
+		.operands_max = SIZE_MAX,
+	};
+
+	return steer_plainly(argv, &usage, "pause", "Cannot pause container");
+}
+
+int unpause_verb(char **argv)
+{
+	static const struct usage usage = {
+		.synopsis = "hutch docker unpause CONTAINER...",
+		.about = "Lets everything inside go on.",
+		.operands_min = 1,
+		.operands_max = SIZE_MAX,
+	};
+
+	return steer_plainly(argv, &usage, "unpause", "Cannot unpause container");
+}
+
+int start_verb(char **argv)
+{
+	static const struct usage usage = {
+		.synopsis = "hutch docker start CONTAINER...",
+		.about = "Starts containers again that have ended.",
+		.operands_min = 1,
+		.operands_max = SIZE_MAX,
+	};
+
+	return steer_plainly(argv, &usage, "start", NULL);
+}
+
+int stop_verb(char **argv)
+{
+	const char *seconds = NULL;
+	const struct flag flags[] = {
+		{ 't', "time", "SECONDS", "how long it has to end (10)", NULL, &seconds },
+		{ 0, "timeout", "SECONDS", "the same", NULL, &seconds },
+	};
+	const struct usage usage = {
+		.synopsis = "hutch docker stop [OPTIONS] CONTAINER...",
+		.about = "Sends SIGTERM, and ends the container.",
+		.flags = flags,
+		.count = ARRAY_LEN(flags),
+		.operands_min = 1,
+		.operands_max = SIZE_MAX,
+	};
+	struct list words = { 0 };
+	int code = read_flags(argv, &usage);
+
+	if (code >= 0)
+		return code;
+	list_add(&words, "stop");
+	if (seconds) {
+		list_add(&words, "-t");
+		list_add(&words, seconds);
+	}
+	code = steer(&(struct steer){ .verb = &words, .skips_ended = true }, argv);
+	list_done(&words);
+	return code;
+}
+
+static bool is_sigkill(const char *signal)
+{
+	return !strcmp(signal, "KILL") || !strcmp(signal, "SIGKILL") ||
+	       !strcmp(signal, "9");
+}
+
+int kill_verb(char **argv)
+{
+	const char *signal = "KILL";
+	const struct flag flags[] = {
+		{ 's', "signal", "SIGNAL", "KILL; hutch has no other", NULL, &signal },
+	};
+	const struct usage usage = {
+		.synopsis = "hutch docker kill [OPTIONS] CONTAINER...",
+		.about = "Ends containers at once.",
+		.flags = flags,
+		.count = ARRAY_LEN(flags),
+		.operands_min = 1,
+		.operands_max = SIZE_MAX,
+	};
+	struct list words = { 0 };
+	struct err e;
+	int code = read_flags(argv, &usage);
+
+	if (code >= 0)
+		return code;
+	if (!is_sigkill(signal)) {
+		(void)err_set(
+			&e, ERR_UNSUPPORTED,
+			"--signal %.60s: hutch kills by SIGKILL alone; docker stop sends "
+			"SIGTERM",
+			signal);
+		return verbs_fail(&e, EXIT_HUTCH);
+	}
+	list_add(&words, "kill");
+	code = steer(&(struct steer){ .verb = &words,
+				      .refuses_ended = "cannot kill container" },
+		     argv);
+	list_done(&words);
+	return code;
+}
+
+/* Removes one; with -f, a container that is not there is no error, as in docker. */
+static int rm_one(const char *word, bool is_forced)
+{
+	struct list verb = { 0 };
+	struct container c;
+	struct err e;
+
+	if (container_find(word, &c, &e) < 0) {
+		const bool is_fine = is_forced && e.kind == ERR_NOT_FOUND;
+		return verbs_fail(&e, is_fine ? 0 : 1);
+	}
+	if (!c.is_ended && !is_forced) {
+		(void)err_set(
+			&e, ERR_NOT_FOUND,
+			"cannot remove container \"%.60s\": container is running: stop "
+			"the container before removing or force remove",
+			word);
+		return verbs_fail(&e, 1);
+	}
+	list_add(&verb, "rm");
+	list_add(&verb, "-q");
+	if (is_forced)
+		list_add(&verb, "-f");
+	int code = run_one(&verb, container_word(&c), VERB_DROP, &e);
+	list_done(&verb);
+	if (code < 0)
+		return verbs_fail(&e, 1);
+	if (code == 0)
+		(void)puts(word);
+	return code;
+}
+
+int rm_verb(char **argv)
+{
+	bool is_forced = false, removes_volumes = false;
+	const struct flag flags[] = {
+		{ 'f', "force", NULL, "end those that run", &is_forced, NULL },
+		{ 'v', "volumes", NULL, "accepted: there are no volumes without a name",
+		  &removes_volumes, NULL },
+	};
+	const struct usage usage = {
+		.synopsis = "hutch docker rm [OPTIONS] CONTAINER...",
+		.about = "Removes containers.",
+		.flags = flags,
+		.count = ARRAY_LEN(flags),
+		.operands_min = 1,
+		.operands_max = SIZE_MAX,
+	};
+	int code = read_flags(argv, &usage);
+
+	if (code >= 0)
+		return code;
+	for (code = 0; *argv; argv++)
+		code |= rm_one(*argv, is_forced);
+	return code;
+}
+
+int wait_verb(char **argv)
+{
+	static const struct usage usage = {
+		.synopsis = "hutch docker wait CONTAINER...",
+		.about = "Waits for ends, and prints exit codes.",
+		.operands_min = 1,
+		.operands_max = SIZE_MAX,
+	};
+	struct list verb = { 0 };
+	struct err e;
+	int code = read_flags(argv, &usage);
+
+	if (code >= 0)
+		return code;
+	list_add(&verb, "wait");
+	for (code = 0; *argv; argv++) {
+		struct container c;
+		int one = container_find(*argv, &c, &e);
+		if (one == 0)
+			one = run_one(&verb, container_word(&c), VERB_SHOW, &e);
+		code |= one < 0 ? verbs_fail(&e, 1) : one;
+	}
+	list_done(&verb);
+	return code;
+}
+
+int rename_verb(char **argv)
+{
+	static const struct usage usage = {
+		.synopsis = "hutch docker rename CONTAINER NAME",
+		.about = "Gives a container another name.",
+		.operands_min = 2,
+		.operands_max = 2,
+	};
+	struct list words = { 0 };
+	struct container c;
+	struct err e;
+	int code = read_flags(argv, &usage);
+
+	if (code >= 0)
+		return code;
+	if (container_find(argv[0], &c, &e) < 0)
+		return verbs_fail(&e, 1);
+	list_add(&words, "rename");
+	list_add(&words, container_word(&c));
+	code = run_one(&words, argv[1], VERB_DROP, &e);
+	list_done(&words);
+	return code < 0 ? verbs_fail(&e, 1) : code;
+}
+
+/* Puts hutch's word for the container into CONTAINER:PATH.  A path of this host stays as
+ * it is, and so does "-". */
+static int add_place(struct list *words, const char *place, struct err *e)
+{
+	const char *colon = strchr(place, ':');
+	struct container c;
+
+	if (!colon || place[0] == '/' || place[0] == '.') {
+		list_add(words, place);
+		return 0;
+	}
+	AUTO_FREE char *box = strndup(place, (size_t)(colon - place));
+	if (!box)
+		abort();
+	if (container_find(box, &c, e) < 0)
+		return -1;
+	/* docker's paths begin at the root. */
+	list_addf(words, "%s:%s%s", container_word(&c), colon[1] == '/' ? "" : "/",
+		  colon + 1);
+	return 0;
+}
+
+int cp_verb(char **argv)
+{
+	bool follows = false, is_quiet = false;
+	const struct flag flags[] = {
+		{ 'L', "follow-link", NULL, "copy the target of SRC", &follows, NULL },
+		{ 'q', "quiet", NULL, "no notes", &is_quiet, NULL },
+	};
+	const struct usage usage = {
+		.synopsis = "hutch docker cp [OPTIONS] SRC DST",
+		.about = "Copies files into a container or out of it: CONTAINER:PATH.",
+		.flags = flags,
+		.count = ARRAY_LEN(flags),
+		.operands_min = 2,
+		.operands_max = 2,
+	};
+	struct list words = { 0 };
+	struct err e;
+	int code = read_flags(argv, &usage);
+
+	if (code >= 0)
+		return code;
+	list_add(&words, "cp");
+	if (follows)
+		list_add(&words, "-L");
+	if (is_quiet)
+		list_add(&words, "-q");
+	int rc = add_place(&words, argv[0], &e) < 0 ? -1 : add_place(&words, argv[1], &e);
+	rc = rc < 0 ? -1 : verb_run(&words, VERB_SHOW, NULL, &e);
+	list_done(&words);
+	return rc < 0 ? verbs_fail(&e, 1) : rc != 0;
+}

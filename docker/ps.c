@@ -1,0 +1,304 @@
+/* docker ps. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/err.h"
+#include "base/json_write.h"
+#include "base/own.h"
+#include "cli/common/flags.h"
+#include "cli/common/table.h"
+#include "docker/describe.h"
+#include "docker/template.h"
+#include "docker/tree.h"
+#include "docker/verbs.h"
+#include "sandbox/launch/result.h"
+
+struct listing {
+	struct list
+		filters; /* owned: KEY=VALUE, those of docker's that hutch ps has not */
+	const char *format; /* borrowed; NULL: a table */
+	bool is_quiet;
+	struct table table;
+};
+
+static char *text_of(struct json_view object, const char *path)
+{
+	char *text = json_view_string(json_view_get(object, path));
+
+	return text ? text : text_copy("");
+}
+
+/* Whether a name fits a filter, which is a part of it; with ^ in front and $ behind, as
+ * callers write, it is all of it. */
+static bool fits_name(const char *name, const char *wanted)
+{
+	const bool is_begin = wanted[0] == '^';
+	const char *from = wanted + is_begin;
+
+	from += from[0] == '/';
+	size_t len = strlen(from);
+	const bool is_end = len > 0 && from[len - 1] == '$';
+	len -= is_end;
+	AUTO_FREE char *part = strndup(from, len);
+	if (!part)
+		abort();
+	if (is_begin && is_end)
+		return !strcmp(name, part);
+	if (is_begin)
+		return !strncmp(name, part, len);
+	const size_t whole = strlen(name);
+	if (is_end)
+		return whole >= len && !strcmp(name + whole - len, part);
+	return strstr(name, part) != NULL;
+}
+
+static bool fits(const struct listing *l, struct json_view info)
+{
+	AUTO_FREE char *name = text_of(info, "name");
+	AUTO_FREE char *id = text_of(info, "id");
+	bool fits_all = true;
+
+	for (size_t i = 0; i < l->filters.count; i++) {
+		const char *filter = l->filters.items[i],
+			   *value = strchr(filter, '=') + 1;
+		if (!strncmp(filter, "name=", 5))
+			fits_all &= fits_name(name, value);
+		else if (!strncmp(filter, "id=", 3))
+			fits_all &= !strncmp(id, value, strlen(value));
+		else
+			fits_all &= !strcmp(tree_status(info), value);
+	}
+	return fits_all;
+}
+
+/* Returns "Up 3 minutes" or "Exited (0) 3 minutes ago". */
+static char *status_words(struct json_view info)
+{
+	const char *status = tree_status(info);
+	const bool is_ended = !strcmp(status, "exited");
+	AUTO_FREE char *since = text_of(info, is_ended ? "exit.ended" : "created");
+	AUTO_FREE char *ago = table_age(since, (int64_t)time(NULL));
+	int64_t code = 0;
+
+	(void)json_view_integer(json_view_get(info, "exit.exit_code"), &code);
+	if (is_ended)
+		return text_format("Exited (%d) %s", (int)code, ago ? ago : "");
+	if (ago && strstr(ago, " ago"))
+		*strstr(ago, " ago") = '\0';
+	return text_format("%s %s%s", !strcmp(status, "created") ? "Created" : "Up",
+			   ago ? ago : "", !strcmp(status, "paused") ? " (Paused)" : "");
+}
+
+/* Makes the object that templates of docker ps are about. */
+static char *row_of(struct json_view info)
+{
+	AUTO_FREE char *id = text_of(info, "id"), *name = text_of(info, "name");
+	AUTO_FREE char *image = text_of(info, "image"),
+		       *created = text_of(info, "created");
+	AUTO_FREE char *ago = table_age(created, (int64_t)time(NULL));
+	AUTO_FREE char *status = status_words(info), *ports = tree_ports(info);
+	struct buffer b;
+
+	json_write_begin(&b);
+	json_write_open(&b, NULL, "{");
+	json_write_text(&b, "ID", id);
+	json_write_text(&b, "Image", image);
+	json_write_text(&b, "CreatedAt", created);
+	json_write_text(&b, "RunningFor", ago ? ago : "");
+	json_write_text(&b, "State", tree_status(info));
+	json_write_text(&b, "Status", status);
+	json_write_text(&b, "Ports", ports);
+	json_write_text(&b, "Names", name);
+	json_write_close(&b, "}");
+	return json_write_end(&b);
+}
+
+static int print_formatted(const struct listing *l, const char *row, struct err *e)
+{
+	struct json_view view;
+	struct buffer out;
+
+	if (!strcmp(l->format, "json")) {
+		describe_print(row);
+		return 0;
+	}
+	if (json_view_scan(&view, row, strlen(row), e) < 0)
+		return -1;
+	json_write_begin(&out);
+	int rc = template_run(l->format, view, &out, e);
+	AUTO_FREE char *text = json_write_end(&out);
+	if (rc == 0)
+		describe_print(text);
+	return rc;
+}
+
+static int print_row(struct listing *l, struct json_view info, struct err *e)
+{
+	static const char *const keys[] = { "ID",     "Image", "RunningFor",
+					    "Status", "Ports", "Names" };
+	AUTO_FREE char *row = row_of(info);
+	struct json_view view;
+
+	if (l->is_quiet) {
+		AUTO_FREE char *id = text_of(info, "id");
+		(void)puts(id);
+		return 0;
+	}
+	if (l->format)
+		return print_formatted(l, row, e);
+	if (json_view_scan(&view, row, strlen(row), e) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+		table_add(&l->table, text_of(view, keys[i]));
+	return 0;
+}
+
+/* Asks hutch about the sandboxes of its list. */
+static char *ask_about(const struct list *listed, struct json_view *ret, struct err *e)
+{
+	struct list words = { 0 };
+	struct json_view_place place = { 0 };
+	struct json_view rows;
+
+	AUTO_FREE char *list = describe_ask(listed, &rows, e);
+	if (!list)
+		return NULL;
+	list_add(&words, "inspect");
+	while (json_view_step(rows, &place)) {
+		/* These are changes that `hutch run` has kept; no sandbox is left. */
+		if (json_view_type(json_view_get(place.value, "image")) == JSON_NULL)
+			continue;
+		const bool is_ended =
+			json_view_is(json_view_get(place.value, "state"), "ended");
+		AUTO_FREE char *word = text_of(place.value, is_ended ? "id" : "name");
+		list_add(&words, word);
+	}
+	*ret = (struct json_view){ "[]", 2 };
+	char *text = words.count > 1 ? describe_ask(&words, ret, e) : text_copy("[]");
+	list_done(&words);
+	return text;
+}
+
+static int print_all(struct listing *l, const struct list *listed, struct err *e)
+{
+	static const char *const heads[] = { "CONTAINER ID", "IMAGE", "CREATED",
+					     "STATUS",	     "PORTS", "NAMES" };
+	struct json_view_place place = { 0 };
+	struct json_view infos;
+	int rc = 0;
+
+	AUTO_FREE char *text = ask_about(listed, &infos, e);
+	if (!text)
+		return -1;
+	l->table.columns = ARRAY_LEN(heads);
+	for (size_t i = 0; i < ARRAY_LEN(heads); i++)
+		table_add(&l->table, text_copy(heads[i]));
+	while (rc == 0 && json_view_step(infos, &place))
+		if (fits(l, place.value))
+			rc = print_row(l, place.value, e);
+	if (rc == 0 && !l->is_quiet && !l->format)
+		table_print(&l->table, stdout);
+	table_done(&l->table);
+	return rc;
+}
+
+/* Sorts a filter: hutch ps knows about labels and images, this file about the others. */
+static int take_filter(struct listing *l, struct list *listed, const char *filter,
+		       struct err *e)
+{
+	static const char *const ours[] = { "name=", "id=", "status=" };
+
+	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
+		if (!strncmp(filter, ours[i], strlen(ours[i]))) {
+			list_add(&l->filters, filter);
+			return 0;
+		}
+	const bool is_ancestor = !strncmp(filter, "ancestor=", 9);
+	if (!is_ancestor && strncmp(filter, "label=", 6) != 0)
+		return err_set(
+			e, ERR_UNSUPPORTED,
+			"invalid filter '%.60s': there are ancestor, id, label, name and "
+			"status",
+			filter);
+	list_add(listed, "--filter");
+	list_addf(listed, "%s%s",
+		  is_ancestor ? "image=" : "label=", strchr(filter, '=') + 1);
+	return 0;
+}
+
+static int check_format(struct listing *l, struct err *e)
+{
+	if (!l->format || !strcmp(l->format, "json"))
+		return 0;
+	if (!strcmp(l->format, "table")) {
+		l->format = NULL;
+		return 0;
+	}
+	if (!strncmp(l->format, "table ", 6))
+		return err_set(
+			e, ERR_UNSUPPORTED,
+			"--format table: hutch prints its own columns, or a template "
+			"without 'table'");
+	return template_check(l->format, e) < 0 ? err_in(e, "template parsing error") : 0;
+}
+
+/* docker's formats of lists have \t and \n as two characters. */
+static char *unescape(const char *format)
+{
+	char *text = text_copy(format), *to = text;
+
+	for (const char *at = text; *at; at++)
+		if (at[0] == '\\' && (at[1] == 't' || at[1] == 'n'))
+			*to++ = *++at == 't' ? '\t' : '\n';
+		else
+			*to++ = *at;
+	*to = '\0';
+	return text;
+}
+
+int ps_verb(char **argv)
+{
+	struct list given = { 0 }, listed = { 0 };
+	struct listing l = { 0 };
+	bool has_all = false, is_whole = false;
+	const struct flag flags[] = {
+		{ 'a', "all", NULL, "also those that have ended", &has_all, NULL },
+		{ 'q', "quiet", NULL, "ids alone", &l.is_quiet, NULL },
+		{ 'f', "filter", "KEY=VALUE...", "ancestor, id, label, name or status",
+		  NULL, &given },
+		{ 0, "format", "TEMPLATE", "json, or a template", NULL, &l.format },
+		{ 0, "no-trunc", NULL, "accepted: nothing is shortened", &is_whole,
+		  NULL },
+	};
+	const struct usage usage = {
+		.synopsis = "hutch docker ps [OPTIONS]",
+		.about = "Lists containers.",
+		.flags = flags,
+		.count = ARRAY_LEN(flags),
+	};
+	enum flags_result got = flags_begin(argv, &usage);
+	struct err e;
+	int rc = 0;
+
+	if (got != FLAGS_READ)
+		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
+	AUTO_FREE char *format = l.format ? unescape(l.format) : NULL;
+	l.format = format;
+	list_add(&listed, "ps");
+	list_add(&listed, "--json");
+	if (has_all)
+		list_add(&listed, "-a");
+	for (size_t i = 0; i < given.count && rc == 0; i++)
+		rc = take_filter(&l, &listed, given.items[i], &e);
+	if (rc == 0)
+		rc = check_format(&l, &e);
+	if (rc == 0)
+		rc = print_all(&l, &listed, &e);
+	list_done(&given);
+	list_done(&listed);
+	list_done(&l.filters);
+	return rc < 0 ? verbs_fail(&e, 1) : 0;
+}

@@ -1,0 +1,23 @@
+/* run_args -- the words of `docker run` and `docker exec` become those of a verb of
+ * hutch.
+ *
+ * Pure: nothing is started and nothing made; the caller sets `policy` and `opens_host`
+ * of args.h before, and makes the volumes after. */
+#pragma once
+
+#include "base/list.h"
+
+struct args;
+struct err;
+
+/* Reads the words behind `docker run`.  *ret gets the words of `hutch run`, or with -d
+ * those of `hutch create --main`; a->name is then the sandbox's name, and `made_name` is
+ * used where none was given. */
+int run_args_read(char **argv, const char *made_name, struct args *a, struct list *ret,
+		  struct err *e);
+
+/* Reads the words behind `docker exec`: *ret_box is the word for the container, and
+ * a->words has hutch's flags.
+ * Returns the words of the command, or NULL with an error. */
+char **run_args_read_exec(char **argv, struct args *a, const char **ret_box,
+			  struct err *e);

@@ -1,0 +1,138 @@
+/* docker run, docker exec. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/hex.h"
+#include "base/own.h"
+#include "docker/args.h"
+#include "docker/container.h"
+#include "docker/run_args.h"
+#include "docker/verb.h"
+#include "docker/verbs.h"
+#include "sandbox/launch/result.h"
+#include "store/folders.h"
+
+#define POLICY_MAX 65536
+
+/* Returns the path of the policy that the user has for docker's words, allocated; NULL:
+ * there is none.  *ret_opens: it opens ports of this host. */
+static char *find_policy(bool *ret_opens)
+{
+	AUTO_FREE char *config = folder_path(FOLDER_CONFIG);
+	AUTO_FREE char *path = config ? text_format("%s/docker.json", config) : NULL;
+	AUTO_FREE char *text = calloc(1, POLICY_MAX + 1);
+
+	if (!path || !text)
+		return NULL;
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	/* hutch reads the policy, and reports what is wrong with it. */
+	*ret_opens = read(fd, text, POLICY_MAX) > 0 && strstr(text, "\"@host:");
+	char *ret = path;
+	path = NULL;
+	return ret;
+}
+
+static int make_volumes(const struct args *a, struct err *e)
+{
+	for (size_t i = 0; i < a->volumes.count; i++)
+		if (volume_make(a->volumes.items[i], e) < 0)
+			return -1;
+	return 0;
+}
+
+/* Makes the sandbox, and prints its id where docker prints that of a container. */
+static int run_detached(const struct args *a, const struct list *words, struct err *e)
+{
+	struct container made;
+
+	int code = verb_run(words, VERB_DROP, NULL, e);
+	if (code != 0)
+		return code;
+	/* With --rm the main process may have ended already, and left nothing. */
+	if (container_find(a->name, &made, NULL) == 0)
+		(void)puts(made.id);
+	else
+		(void)puts(a->name);
+	return 0;
+}
+
+static int start(char **argv, const char *made_name, struct args *a, struct err *e)
+{
+	struct list words = { 0 };
+
+	int rc = run_args_read(argv, made_name, a, &words, e);
+	if (rc == 0)
+		rc = make_volumes(a, e);
+	if (rc == 0)
+		rc = a->is_detached ? run_detached(a, &words, e)
+				    : verb_become(&words, false, e);
+	list_done(&words);
+	return rc;
+}
+
+int run_verb(char **argv)
+{
+	char digits[9], name[16];
+	struct args a = { 0 };
+	struct err e;
+
+	AUTO_FREE char *policy = find_policy(&a.opens_host);
+	a.policy = policy;
+	if (hex_random(digits, 8, &e) < 0)
+		return verbs_fail(&e, EXIT_HUTCH);
+	(void)snprintf(name, sizeof(name), "hutch-%s", digits);
+	int rc = start(argv, name, &a, &e);
+	args_done(&a);
+	return rc < 0 ? verbs_fail(&e, EXIT_HUTCH) : rc;
+}
+
+static int run_inside(const struct args *a, const char *box, char **command,
+		      struct err *e)
+{
+	struct list words = { 0 };
+
+	list_add(&words, "exec");
+	if (a->is_detached)
+		list_add(&words, "-d");
+	for (size_t i = 0; i < a->words.count; i++)
+		list_add(&words, a->words.items[i]);
+	list_add(&words, box);
+	list_add(&words, "--");
+	for (; *command; command++)
+		list_add(&words, *command);
+	/* docker prints nothing where hutch prints the number of the process. */
+	int rc = verb_become(&words, a->is_detached, e);
+	list_done(&words);
+	return rc;
+}
+
+int exec_verb(char **argv)
+{
+	struct args a = { 0 };
+	struct container c;
+	const char *box;
+	struct err e;
+	int code = 1;
+
+	char **command = run_args_read_exec(argv, &a, &box, &e);
+	if (!command)
+		code = EXIT_HUTCH;
+	else if (container_find(box, &c, &e) == 0) {
+		if (c.is_ended)
+			(void)err_set(&e, ERR_NOT_FOUND, "container %s is not running",
+				      c.id);
+		else {
+			(void)run_inside(&a, c.name, command, &e);
+			code = EXIT_HUTCH;
+		}
+	}
+	args_done(&a);
+	return verbs_fail(&e, code);
+}

@@ -1,0 +1,19 @@
+/* tree -- what hutch says of a sandbox or an image, in docker's form. */
+#pragma once
+
+#include "cli/common/json_view.h"
+
+/* Makes docker's object about a container of one that `hutch inspect` prints; allocated,
+ * on one line. */
+char *tree_container(struct json_view info);
+/* Makes docker's object about an image of one that `hutch image inspect` prints. */
+char *tree_image(struct json_view info);
+
+/* Returns the words of `docker ps` about the ports of a container, allocated:
+ * "127.0.0.1:8080->80/tcp, ...". */
+char *tree_ports(struct json_view info);
+/* Returns docker's word for the state of a sandbox: "running", "exited", ... */
+const char *tree_status(struct json_view info);
+/* Returns the port inside that a row of `ports` leads to, or -1, and the address and port
+ * of the host, allocated; *ret_ip is NULL for a unix socket, whose path is *ret_port. */
+int tree_port(struct json_view row, char **ret_ip, char **ret_port);

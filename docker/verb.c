@@ -1,0 +1,125 @@
+#include "docker/verb.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/err.h"
+#include "base/own.h"
+#include "base/worker.h"
+
+#define OUTPUT_MAX (64u << 20)
+
+/* Finds the program hutch from this one: DIR/hutch for DIR/libexec/hutch-docker in a
+ * build tree, PREFIX/bin/hutch for PREFIX/libexec/hutch/hutch-docker. */
+static int find_hutch(char **ret, struct err *e)
+{
+	static const char *const places[] = { "../hutch", "../../bin/hutch", "hutch" };
+	char own[PATH_MAX];
+	ssize_t len = readlink("/proc/self/exe", own, sizeof(own) - 1);
+
+	if (len < 0)
+		return err_sys(e, "find this program (/proc/self/exe)");
+	own[len] = '\0';
+	*strrchr(own, '/') = '\0';
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		AUTO_FREE char *path = text_format("%s/%s", own, places[i]);
+		if (access(path, X_OK) < 0)
+			continue;
+		*ret = path;
+		path = NULL;
+		return 0;
+	}
+	return err_set(
+		e, ERR_NOT_FOUND,
+		"hutch is at none of its places from %.200s: hutch-docker was moved or "
+		"copied without it",
+		own);
+}
+
+/* Makes /dev/null the stdout of this process. */
+static int drop_output(struct err *e)
+{
+	AUTO_CLOSE int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	return null < 0 || dup2(null, STDOUT_FILENO) < 0 ? err_sys(e, "open /dev/null")
+							 : 0;
+}
+
+int verb_become(const struct list *words, bool drops_output, struct err *e)
+{
+	AUTO_FREE char *path = NULL;
+	struct list argv = { 0 };
+
+	if (find_hutch(&path, e) < 0 || (drops_output && drop_output(e) < 0))
+		return -1;
+	list_add(&argv, "hutch");
+	for (size_t i = 0; i < words->count; i++)
+		list_add(&argv, words->items[i]);
+	(void)execv(path, argv.items);
+	list_done(&argv);
+	return err_sys(e, "execute %s", path);
+}
+
+/* Runs in the child. */
+static _Noreturn void be_child(const struct list *words, enum verb_output output, int to)
+{
+	struct err e;
+
+	if (output == VERB_KEEP && dup2(to, STDOUT_FILENO) < 0)
+		_exit(125);
+	(void)verb_become(words, output == VERB_DROP, &e);
+	(void)dprintf(STDERR_FILENO, "docker: %s\n", e.text);
+	_exit(125);
+}
+
+/* Reads all that the child prints; a bound keeps a child that never stops from filling
+ * this process's memory. */
+static char *read_all(int fd)
+{
+	struct buffer b;
+	ssize_t got = 1;
+
+	buffer_init(&b, OUTPUT_MAX);
+	while (got > 0) {
+		uint8_t *to = buffer_reserve(&b, 65536);
+		if (!to)
+			break;
+		got = read(fd, to, 65536);
+		buffer_added(&b, got > 0 ? (size_t)got : 0);
+	}
+	AUTO_FREE char *text = strndup((const char *)buffer_data(&b), buffer_len(&b));
+	buffer_done(&b);
+	if (!text)
+		abort();
+	char *ret = text;
+	text = NULL;
+	return ret;
+}
+
+int verb_run(const struct list *words, enum verb_output output, char **ret_text,
+	     struct err *e)
+{
+	int ends[2] = { -1, -1 };
+
+	if (output == VERB_KEEP && pipe2(ends, O_CLOEXEC) < 0)
+		return err_sys(e, "make a pipe");
+	AUTO_CLOSE int from = ends[0];
+	pid_t pid = fork();
+	if (pid == 0)
+		be_child(words, output, ends[1]);
+	own_close(&ends[1]);
+	if (pid < 0)
+		return err_sys(e, "fork");
+	if (output == VERB_KEEP)
+		*ret_text = read_all(from);
+	int status = worker_reap(pid);
+	return WIFEXITED(status)     ? WEXITSTATUS(status)
+	       : WIFSIGNALED(status) ? 128 + WTERMSIG(status)
+				     : 125;
+}

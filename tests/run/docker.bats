@@ -1,0 +1,154 @@
+#!/usr/bin/env bats
+# Tests of `hutch docker`, and of a hutch that is found as docker.
+
+bats_require_minimum_version 1.5.0
+load helpers
+
+teardown() {
+	remove_boxes
+	end
+}
+
+docker() {
+	"$HUTCH" docker "$@"
+}
+
+# refuses TEXT WORD...: expects exit code 125 and an error with that text.
+refuses() {
+	local text=$1
+	shift
+	run -125 --separate-stderr docker "$@"
+	[ -z "$output" ]
+	[[ $stderr == *"$text"* ]]
+}
+
+@test "run has the command's output and exit code, by a link named docker too" {
+	[ "$(docker run --rm host echo hello)" = hello ]
+	run -7 docker run --rm host sh -c 'exit 7'
+	run -127 docker run --rm host nosuchcommand
+	ln -s "$HUTCH" docker
+	[ "$(./docker run -e A=b host sh -c 'echo $A')" = b ]
+	[ "$(echo typed | docker run -i host cat)" = typed ]
+}
+
+@test "a flag that hutch cannot honour is an error that says why" {
+	refuses 'GPUs are not supported' run --gpus all host true
+	refuses 'it is refused' run --privileged host true
+	refuses '--pid=host is refused' run --pid=host host true
+	refuses 'is root on this host' run -v /var/run/docker.sock:/var/run/docker.sock host true
+	refuses 'unknown flag: --frob' run --frob host true
+	refuses 'emulates no other processor' run --platform linux/s390x host true
+	refuses 'SIGKILL alone' kill -s TERM box
+	refuses 'not a docker command' frob
+}
+
+@test "a link to docker.sock under another name is refused, too" {
+	touch docker.sock
+	ln -s docker.sock other
+	refuses 'is root on this host' run -v "$T/other:/s" host true
+}
+
+@test "without --network there is none, and host-gateway opens nothing" {
+	run -0 docker run --add-host gate:host-gateway host getent hosts gate
+	[[ $output == 127.0.0.1* ]]
+	[ "$(docker run host sh -c 'ls /sys/class/net 2>/dev/null | grep -vc ^lo$ || true')" = 0 ]
+}
+
+@test "the policy docker of the user counts, and a flag wins over it" {
+	export XDG_CONFIG_HOME=$T/config # the caller's, for root too
+	mkdir -p config/hutch
+	echo '{"version":1,"env":{"FROM":"policy"},"hostname":"named"}' >config/hutch/docker.json
+	[ "$(docker run host sh -c 'echo $FROM; hostname')" = "policy
+named" ]
+	[ "$(docker run -h other host hostname)" = other ]
+}
+
+@test "containers are found by name, id, and the first digits of an id" {
+	"$HUTCH" create -q box
+	id=$(docker ps -q)
+	[[ $id =~ ^[0-9a-f]{12}$ ]]
+	for word in box /box "$id" "${id:0:6}"; do
+		[ "$(docker inspect -f '{{.Name}} {{.State.Running}}' "$word")" = '/box true' ]
+	done
+	[ "$(docker exec -w / "${id:0:6}" pwd)" = / ]
+	run -1 --separate-stderr docker exec nosuch true
+	[ "$stderr" = 'Error response from daemon: No such container: nosuch' ]
+	run -1 --separate-stderr docker inspect nosuch
+	[ "$output" = '[]' ]
+	[ "$stderr" = 'Error: No such object: nosuch' ]
+	run -64 docker inspect -f '{{.Id' box
+}
+
+@test "digits that several ids begin with are an error" {
+	for i in {1..17}; do
+		"$HUTCH" create -q "box$i"
+	done
+	digit=$(docker ps -q | cut -c1 | sort | uniq -d | head -1)
+	run -1 --separate-stderr docker inspect -f '{{.Id}}' "$digit"
+	[[ $stderr == *"multiple IDs found with provided prefix: $digit"* ]]
+	run -1 --separate-stderr docker stop "$digit"
+	[[ $stderr == *'multiple IDs found'* ]]
+}
+
+@test "ports are printed as docker prints them" {
+	"$HUTCH" create -q -p auto:8000 box
+	port=$(docker port box 8000/tcp)
+	[[ $port == 127.0.0.1:5* ]]
+	[ "$(docker port box)" = "8000/tcp -> $port" ]
+	[ "$(docker inspect -f '{{(index (index .NetworkSettings.Ports "8000/tcp") 0).HostPort}}' box)" = "${port#*:}" ]
+	run -1 docker port box 9
+}
+
+@test "ps filters and formats" {
+	"$HUTCH" create -q one
+	"$HUTCH" create -q two
+	[ "$(docker ps --format '{{.Names}}\t{{.State}}' --filter name=^/one$)" = 'one	running' ]
+	[ -z "$(docker ps -q --filter name=three)" ]
+	[ "$(docker ps --format json --filter name=two | jq -r .Names)" = two ]
+	docker stop -t 0 one
+	[ "$(docker ps --format '{{.Names}}')" = two ]
+	[ "$(docker ps -a --filter status=exited --format '{{.Names}}')" = one ]
+}
+
+@test "a container is paused, stopped and removed, and each word is printed" {
+	"$HUTCH" create -q box
+	[ "$(docker pause box)" = box ]
+	[ "$(docker inspect -f '{{.State.Status}}' box)" = paused ]
+	docker unpause box
+	run -1 --separate-stderr docker rm box
+	[[ $stderr == *'container is running'* ]]
+	[ "$(docker stop -t 0 box)" = box ]
+	[ "$(docker inspect -f '{{.State.Status}} {{.State.ExitCode}}' box)" = 'exited 0' ]
+	run -1 docker exec box true
+	[ "$(docker wait box)" = 0 ]
+	docker rm box
+	docker rm -f box 2>/dev/null
+	run -1 docker rm box
+}
+
+@test "files are copied in and out" {
+	"$HUTCH" create -q box
+	room out
+	echo text >file
+	docker cp file box:/tmp/file
+	docker cp box:tmp/file out/back
+	diff file out/back
+}
+
+@test "a volume keeps files from one run to the next" {
+	! is_root || skip "root's volumes are below root's home"
+	docker run -v data:/d host sh -c 'echo kept >/d/file'
+	[ "$(docker run -v data:/d:ro host cat /d/file)" = kept ]
+	[ "$(docker volume ls -q)" = data ]
+	[ -d "$(docker volume inspect data | jq -r '.[0].Mountpoint')" ]
+	[ "$(docker volume rm data)" = data ]
+	run -1 docker volume rm data
+	run -1 docker volume create ../x
+}
+
+@test "version and info are for programs that ask" {
+	[[ $(docker version --format '{{.Server.Version}}') =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]]
+	docker version --format json | jq -e .Server.Version
+	docker info --format '{{json .}}' | jq -e .ServerVersion
+	docker version >/dev/null
+}
