@@ -346,7 +346,8 @@ static int check_detached(const struct args *a, struct err *e)
 	return 0;
 }
 
-static void add_verb(const struct args *a, struct list *ret)
+/* The host image is not written over, so nothing of it could be kept but the record. */
+static void add_verb(const struct args *a, const char *image, struct list *ret)
 {
 	list_add(ret, a->is_detached ? "create" : "run");
 	if (a->policy) {
@@ -356,7 +357,10 @@ static void add_verb(const struct args *a, struct list *ret)
 	if (!a->is_detached)
 		return;
 	list_add(ret, "--main");
-	list_add(ret, a->removes ? "--rm" : "--keep");
+	if (a->removes)
+		list_add(ret, "--rm");
+	else if (strcmp(image, "host") != 0)
+		list_add(ret, "--keep");
 	if (a->restart) {
 		list_add(ret, "--restart");
 		list_add(ret, a->restart);
@@ -378,7 +382,7 @@ int run_args_read(char **argv, const char *made_name, struct args *a, struct lis
 		return -1;
 	if (a->is_detached && !a->name)
 		a->name = made_name;
-	add_verb(a, ret);
+	add_verb(a, *argv, ret);
 	add_network(a, ret);
 	add_hosts(a, ret);
 	for (size_t i = 0; i < a->words.count; i++)

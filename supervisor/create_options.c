@@ -253,6 +253,19 @@ static int look_up(void *arg, struct err *e)
 	return err_remedy(e, "a sandbox that is made with --keep can be started again");
 }
 
+/* Takes the words of the main process as they were, in which the image's own are. */
+static void take_saved_command(struct create_options *o)
+{
+	const struct saved_spec *d = &o->saved_spec;
+
+	o->options.is_main = true;
+	o->policy.takes_actions = false;
+	for (size_t i = 0; i < d->command.count; i++)
+		list_add(&o->policy.argv, d->command.items[i]);
+	free(o->policy.entrypoint);
+	o->policy.entrypoint = d->digest ? text_copy("") : NULL;
+}
+
 static int take_up(struct create_options *o, struct err *e)
 {
 	const struct saved_spec *d = &o->saved_spec;
@@ -269,6 +282,8 @@ static int take_up(struct create_options *o, struct err *e)
 		free(o->policy.seccomp);
 		o->policy.seccomp = saved_spec_profile(d);
 	}
+	if (d->has_command)
+		take_saved_command(o);
 	if (!d->digest)
 		return 0;
 	free(o->policy.image_path);
@@ -306,10 +321,6 @@ static int check_main(const struct run_options *o, struct err *e)
 			       "waits for a client runs no command");
 	if (o->policy->keeps && o->removes)
 		return err_set(e, ERR_USAGE, "--keep and --rm exclude each other");
-	if (o->policy->keeps && o->is_main)
-		return err_set(e, ERR_UNSUPPORTED,
-			       "--keep and --main exclude each other so far: hutch start "
-			       "would not know the command");
 	return 0;
 }
 

@@ -92,6 +92,9 @@ static int hold(struct launch *l, const struct create_options *o, struct saved_s
 		d->image = text_copy(l->store_image.name);
 		d->digest = text_copy(l->store_image.image.hex);
 	}
+	d->has_command = o->options.is_main;
+	for (size_t i = 0; d->has_command && i < l->plan.argv.count; i++)
+		list_add(&d->command, l->plan.argv.items[i]);
 	d->places = text_copy(o->places);
 	d->profile = o->profile ? text_copy(o->profile) : NULL;
 	return saved_spec_make(d, o->said, e);

@@ -14,6 +14,11 @@ ended() {
 	"$HUTCH" inspect "$1" | jq -r '.[].exit | "\(.reason) \(.exit_code) \(.limit)"'
 }
 
+# ready NAME: waits until the main process of NAME has written "ready".
+ready() {
+	[ "$("$HUTCH" logs -f "$1" | head -n 1)" = ready ]
+}
+
 @test "the sandbox ends with its main process, whose exit code and output are kept" {
 	hutch create --main box -- sh -c 'echo out; echo err >&2; exit 3'
 	[[ $status == 0 && $output == box && -z $stderr ]]
@@ -31,10 +36,11 @@ ended() {
 }
 
 @test "its end is the end of all other processes" {
-	hutch create --main box -- sh -c 'sleep 1000 & read line <fifo || exec sleep 1000'
+	hutch create --main box -- sh -c 'sleep 1000 & mkfifo /tmp/f; echo ready; read line </tmp/f; exit 7'
+	ready box
 	hutch exec -d box sleep 1000
-	hutch exec box sh -c 'kill -TERM $(cat /proc/[0-9]*/stat | sed -n "s/ (\(sh\|sleep\)).* .*//p" | head -1)'
-	[ "$(ended box)" = 'exited 143 null' ]
+	hutch exec -d box sh -c 'echo >/tmp/f; exec sleep 1000'
+	[ "$(ended box)" = 'exited 7 null' ]
 }
 
 @test "a command that is not there or cannot be run is create's error, and leaves nothing" {
@@ -49,21 +55,22 @@ ended() {
 
 @test "stop sends SIGTERM to the main process alone, and ends the sandbox with it" {
 	hutch create --main box -- sh -c 'trap "echo asked; exit 5" TERM; echo ready; sleep 1000 & wait'
-	[ "$("$HUTCH" logs -f box | head -n 1)" = ready ]
+	ready box
 	hutch stop -t 1000 box
 	[ "$(ended box)" = 'stopped 5 null' ]
 	[ "$("$HUTCH" logs box)" = $'ready\nasked' ]
 }
 
 @test "a main process that does not end in time is killed" {
-	hutch create --main box -- sh -c 'trap "" TERM; exec sleep 1000'
+	hutch create --main box -- sh -c 'trap "" TERM; echo ready; exec sleep 1000'
+	ready box
 	hutch stop -t 0 box
 	[ "$(ended box)" = 'stopped 137 null' ]
 }
 
 @test "a paused main process is stopped, too" {
 	hutch create --main box -- sh -c 'trap "exit 6" TERM; echo ready; sleep 1000 & wait'
-	[ "$("$HUTCH" logs -f box | head -n 1)" = ready ]
+	ready box
 	hutch pause box
 	[ "$status" = 0 ] || skip "this host has no way to pause: $stderr"
 	hutch stop -t 1000 box
@@ -80,6 +87,22 @@ ended() {
 	[ -z "$(find "$XDG_RUNTIME_DIR/hutch" -type f)" ]
 }
 
+@test "a sandbox that is kept runs the same words again, over the files that it has" {
+	image img
+	mkdir data
+	give data
+	export XDG_DATA_HOME=$T/data
+	hutch create --main --keep --image dir:img -v /usr:/usr:ro box -- sh -c 'echo "$1" >>/f; cat /f; exit 3' - $'a\n b'
+	[ "$status" = 0 ]
+	[ "$(ended box)" = 'exited 3 null' ]
+	hutch start box
+	[ "$status" = 0 ]
+	[ "$(ended box)" = 'exited 3 null' ]
+	[ "$("$HUTCH" logs box)" = $'a\n b\na\n b' ]
+	hutch rm box
+	[ -z "$("$HUTCH" ps -aq)" ]
+}
+
 @test "the main process is no use of the sandbox" {
 	hutch create --main --idle-timeout 10ms box -- sleep 1000
 	[ "$(ended box)" = 'idle 0 idle-timeout' ]
@@ -90,8 +113,6 @@ ended() {
 	[[ $status == 125 && $stderr == *'hutch create --main box -- CMD' ]]
 	hutch create box true
 	[[ $status == 125 && $stderr == *'or with it: hutch create --main box -- true' ]]
-	hutch create --main --keep box true
-	[[ $status == 125 && $stderr == *'--keep and --main exclude each other'* ]]
 	hutch create --rm --keep --image dir:/ box
 	[[ $status == 125 && $stderr == *'--keep and --rm exclude each other'* ]]
 }
