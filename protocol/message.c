@@ -196,7 +196,8 @@ static bool is_command(const struct exec *x)
 		return false;
 	if (!copies)
 		return !(x->flags & (EXEC_FOLLOW | file));
-	if (copies == EXEC_COPIES || (x->flags & (EXEC_PTY | EXEC_LAST | EXEC_TREE)))
+	if (copies == EXEC_COPIES ||
+	    (x->flags & (EXEC_PTY | EXEC_LAST | EXEC_TREE | EXEC_ALONE)))
 		return false;
 	if (copies == EXEC_PACK)
 		return words == 2 && !(x->flags & file);

@@ -102,7 +102,9 @@ enum exec_flag {
 		64, /* with EXEC_UNPACK: argv[1] is the path of one file; a file that the
 		     * user may not write to is not replaced */
 	EXEC_PARENTS = 128, /* with EXEC_FILE: make the missing folders above argv[1] */
-	EXEC_FLAGS = 255
+	EXEC_ALONE =
+		256, /* send signals to the process alone, not to its process group */
+	EXEC_FLAGS = 511
 };
 #define EXEC_COPIES (EXEC_PACK | EXEC_UNPACK) /* either flag makes the command a copy
 					       * into or out of the sandbox */

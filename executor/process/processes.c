@@ -177,6 +177,7 @@ void processes_start(struct processes *p, const struct command_request *request,
 	*c = (struct command){ .id = mine.id,
 			       .status = -1,
 			       .is_last = mine.exec->flags & EXEC_LAST,
+			       .is_alone = mine.exec->flags & EXEC_ALONE,
 			       .copies = mine.exec->flags & EXEC_COPIES };
 	if (sys)
 		set_failed(c, EXEC_STAGE_FORK, sys);
@@ -198,7 +199,7 @@ void processes_signal(struct processes *p, uint32_t id, int signo)
 		return;
 	/* A child that has not called setsid(2) yet leads no process group, so the signal
 	 * is sent to the child alone. */
-	if (kill(-c->pid, signo) < 0 && errno == ESRCH)
+	if (c->is_alone || (kill(-c->pid, signo) < 0 && errno == ESRCH))
 		(void)kill(c->pid, signo); /* the command is not reaped yet, so its pid
 					    * cannot have been reused */
 }

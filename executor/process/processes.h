@@ -44,6 +44,7 @@ struct command {
 		    * there is no process */
 	enum command_state state;
 	bool is_last, is_started_said, is_reaped;
+	bool is_alone; /* with EXEC_ALONE: signals go to the process alone */
 	bool copies; /* with EXEC_COPIES: the process runs the executor's own code
 		      * (copy.h), and is continued if a command stops it (halt.h) */
 	bool is_late; /* the process was killed since commands kept it stopped */

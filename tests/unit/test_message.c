@@ -382,6 +382,8 @@ static void test_a_command_out_of_range_is_refused(void **state)
 		{ { .flags = EXEC_FILE, .words = 2 }, false },
 		{ { .flags = EXEC_UNPACK | EXEC_LAST, .words = 1 }, false },
 		{ { .flags = EXEC_UNPACK | EXEC_TREE, .words = 1 }, false },
+		{ { .flags = EXEC_PACK | EXEC_ALONE, .words = 1 }, false },
+		{ { .flags = EXEC_ALONE | EXEC_TREE, .words = 1 }, true },
 		{ { .flags = 0x80000000u }, false },
 		{ { .rows = 65535, .cols = 65535 }, true },
 		{ { .rows = 65536 }, false },

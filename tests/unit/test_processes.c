@@ -262,6 +262,34 @@ static void test_a_signal_reaches_the_whole_group(void **state)
 	(void)close(out[0]);
 }
 
+static void test_a_signal_reaches_one_that_is_alone_and_not_its_group(void **state)
+{
+	struct supervisor *s = *state;
+	int in[2], out[2];
+
+	make_pipe(in);
+	make_pipe(out);
+	struct ask a = {
+		.id = 5,
+		.flags = EXEC_ALONE,
+		.fds = { in[0], out[1] },
+		.argv = SH("exec 3<&0; (read x <&3; echo still $x) & echo up; wait")
+	};
+	supervisor_ask(s, &a);
+	(void)close(in[0]);
+	(void)close(out[1]);
+	read_until(out[0], "up\n");
+	supervisor_signal(s, 5, SIGTERM);
+	supervisor_expect(s, MSG_STARTED, 5);
+	struct exited x = supervisor_expect(s, MSG_EXITED, 5).exited;
+	assert_int_equal(x.is_signaled, 1);
+	assert_int_equal(write(in[1], "here\n", 5), 5);
+	AUTO_FREE char *rest = read_all(out[0]);
+	assert_string_equal(rest, "still here\n");
+	(void)close(in[1]);
+	(void)close(out[0]);
+}
+
 static void test_a_signal_that_crosses_the_end_is_ignored(void **state)
 {
 	struct ask a = { .id = 5, .argv = ARGV(TEXT("true")) };
@@ -313,6 +341,7 @@ int main(void)
 		TEST(test_limits_are_the_command_s_only),
 		TEST(test_a_filter_is_the_command_s_only),
 		TEST(test_a_signal_reaches_the_whole_group),
+		TEST(test_a_signal_reaches_one_that_is_alone_and_not_its_group),
 		TEST(test_a_signal_that_crosses_the_end_is_ignored),
 		TEST(test_signals_right_after_the_request_are_not_lost),
 		TEST(test_times_used_are_told),
