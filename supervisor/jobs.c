@@ -52,7 +52,7 @@ void jobs_done(struct jobs *js)
 	*js = (struct jobs){ 0 };
 }
 
-struct job *jobs_find(struct jobs *js, uint32_t id)
+struct job *jobs_find(const struct jobs *js, uint32_t id)
 {
 	for (struct job *j = js->first; j; j = j->next)
 		if (j->id == id)

@@ -129,7 +129,7 @@ void jobs_done(struct jobs *js);
 int jobs_add(struct jobs *js, struct job *j, struct err *e);
 void job_free(struct job *j);
 
-struct job *jobs_find(struct jobs *js, uint32_t id);
+struct job *jobs_find(const struct jobs *js, uint32_t id);
 
 /* Sends the requests to start jobs, as far as the channel takes them. */
 void jobs_send(struct jobs *js, int64_t now);

@@ -27,6 +27,7 @@ static struct job *new_job(const struct supervisor *s)
 	j->exec.argv = j->argv.items;
 	j->exec.env = j->env.items;
 	j->exec.cwd = j->cwd;
+	j->exec.flags = EXEC_ALONE; /* it decides what its children are told */
 	j->is_detached = true;
 	j->begun_ms = events_now();
 	return j;
@@ -69,25 +70,30 @@ bool main_process_is(const struct supervisor *s, const struct job *j)
 
 bool main_process_is_alive(const struct supervisor *s)
 {
-	return s->main.job != 0 && !s->main.has_ended;
+	const struct job *j = s->main.job ? jobs_find(&s->jobs, s->main.job) : NULL;
+
+	return j && j->state != JOB_ENDED;
 }
 
 void main_process_failed(struct supervisor *s, int exit_code, const struct err *e)
 {
-	s->main.has_ended = true;
+	s->main.failed = exit_code;
 	supervisor_end(s, "error", exit_code, NULL, e);
 }
 
 void main_process_ended(struct supervisor *s, int exit_code)
 {
-	s->main.has_ended = true;
 	supervisor_end(s, s->is_stopping ? "stopped" : "exited", exit_code, NULL, NULL);
 }
 
-void main_process_stop(struct supervisor *s)
+bool main_process_stop(struct supervisor *s)
 {
+	const struct job *j = jobs_find(&s->jobs, s->main.job);
 	struct err e;
 
+	if (!j || (j->state != JOB_ASKED && j->state != JOB_RUNNING))
+		return false;
 	if (channel_send_signal(&s->instance.channel, s->main.job, SIGTERM, &e) < 0)
 		instance_broke_protocol(&s->instance, &e);
+	return true;
 }

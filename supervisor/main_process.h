@@ -4,18 +4,17 @@
  * sandbox is ready when the process has begun, and ends with the process's exit code. */
 #pragma once
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct err;
-struct failed;
 struct job;
 struct supervisor;
 
 struct main_process {
 	bool is_wanted;
-	uint32_t job;  /* its id (jobs.h); 0: it has not been started */
-	bool has_ended;
+	uint32_t job; /* its id (jobs.h); 0: it has not been asked for */
+	int failed;   /* the exit code for the process that waits for the start, if the
+		       * main process could not be started; 0: it could */
 };
 
 /* Asks the executor to start it; to be called once, when the executor is ready. */
@@ -29,5 +28,6 @@ bool main_process_is_alive(const struct supervisor *s);
 void main_process_failed(struct supervisor *s, int exit_code, const struct err *e);
 /* Ends the sandbox with the exit code of the main process, which has ended. */
 void main_process_ended(struct supervisor *s, int exit_code);
-/* Sends SIGTERM to it alone.  It is alive. */
-void main_process_stop(struct supervisor *s);
+/* Sends SIGTERM to it alone.  False: the executor has no such process, since it was not
+ * asked for, or has ended. */
+bool main_process_stop(struct supervisor *s);

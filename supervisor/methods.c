@@ -79,9 +79,8 @@ static void stop(struct supervisor *s, uint64_t grace_ms)
 {
 	struct err e;
 
-	if (main_process_is_alive(s)) {
+	if (main_process_stop(s)) {
 		clocks_stop(&s->clocks, grace_ms, s->now_ms);
-		main_process_stop(s);
 		return;
 	}
 	clocks_stop(&s->clocks, grace_ms + STOP_MS, s->now_ms);

@@ -193,7 +193,7 @@ static void tell_ready(struct supervisor *s, const struct err *e)
 {
 	const struct start_outcome x = {
 		.error = *e,
-		.exit_code = s->main.is_wanted ? s->ending.exit_code : EXIT_HUTCH,
+		.exit_code = s->main.failed ? s->main.failed : EXIT_HUTCH,
 	};
 
 	if (s->ready < 0)

@@ -97,8 +97,9 @@ static const struct {
 	  "\nExit codes: 0 at the end of input; 124 timed out; 125 hutch failed, or the\nsandbox "
 	  "ended; 128+N hutch was ended by signal N.  More: man hutch-act\n" },
 	{ VERB_CREATE, "create",
-	  "hutch create [OPTIONS] NAME\nhutch create [OPTIONS] --main NAME [--] [ARG...]\n\nA sandbox that lives on under this name, for hutch "
-	  "exec, shell, act, stop.\n\n",
+	  "hutch create [OPTIONS] NAME\nhutch create [OPTIONS] --main NAME [--] [ARG...]\n\n"
+	  "A sandbox that lives on under this name, for hutch exec, shell, act, stop; with\n--main "
+	  "until that command has ended.\n\n",
 	  "\nExit codes: 0 when it is ready; 125 hutch failed; 126, 127 with --main.\nMore: man "
 	  "hutch-create\n" },
 	{ VERB_FORK, "fork",
@@ -190,8 +191,8 @@ static int tell_other_verb(enum verb verb, const struct option *o, struct err *e
 			       has_option(VERB_ACT, o) ? "act" : "exec");
 	if (verb & BOXES)
 		return err_set(e, ERR_USAGE,
-			       "--%s makes no sense for hutch %s, which runs no "
-			       "command",
+			       "--%s makes no sense for hutch %s, which returns before "
+			       "any command ends",
 			       o->name, verb_name(verb));
 	return err_set(e, ERR_USAGE,
 		       "--%s makes no sense for hutch act, whose stdin and stdout "

@@ -460,14 +460,16 @@ int saved_spec_find(const char *name, struct saved_spec *ret, struct err *e)
 static int read_command(struct saved_spec *d, struct err *e)
 {
 	AUTO_FREE char *text = NULL;
+	struct stat st;
 	size_t len;
 
 	list_done(&d->command);
-	d->has_command = faccessat(d->folder, COMMAND, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-	if (!d->has_command)
+	d->has_command = false;
+	if (fstatat(d->folder, COMMAND, &st, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
 		return 0;
 	if (read_part(d, COMMAND, &text, &len, e) < 0)
 		return -1;
+	d->has_command = true;
 	for (size_t at = 0; at < len; at += strlen(text + at) + 1)
 		list_add(&d->command, text + at);
 	return d->command.count ? 0 : err_set(e, ERR_SYSTEM, "it has no word");

@@ -61,6 +61,18 @@ ready() {
 	[ "$("$HUTCH" logs box)" = $'ready\nasked' ]
 }
 
+@test "a process that the main process has started does not get the SIGTERM of stop" {
+	hutch create --main box -- sh -c '
+		mkfifo /tmp/f; exec 3<>/tmp/f
+		trap "echo go >&3; wait; exit 5" TERM
+		(trap "told=yes" TERM; echo ready; read line <&3; echo "told: ${told:-no}") &
+		wait'
+	ready box
+	hutch stop -t 1000 box
+	[ "$(ended box)" = 'stopped 5 null' ]
+	[ "$("$HUTCH" logs box)" = $'ready\ntold: no' ]
+}
+
 @test "a main process that does not end in time is killed" {
 	hutch create --main box -- sh -c 'trap "" TERM; echo ready; exec sleep 1000'
 	ready box
