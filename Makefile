@@ -219,7 +219,7 @@ USES_rootfs-tools/registry := base policy/json store rootfs-tools/layers rootfs-
 FILES_rootfs-tools/build := base_image build build_cache copy_step copying dockerfile \
     dockerfile_lines expand ignore image_config copy_layer run_step runtime_tags source_hash \
     sources stages steps
-USES_rootfs-tools/build := base policy/json policy archive store sandbox/root sandbox/launch \
+USES_rootfs-tools/build := base policy/json policy archive store sandbox/kernel sandbox/root sandbox/launch \
     rootfs-tools/changes rootfs-tools/layers rootfs-tools/index
 
 FILES_rootfs-tools := build_main export import import_layout import_root inspect ls pull \

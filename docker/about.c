@@ -8,7 +8,6 @@
 #include "base/own.h"
 #include "cli/common/flags.h"
 #include "docker/describe.h"
-#include "docker/template.h"
 #include "docker/verbs.h"
 #include "sandbox/launch/result.h"
 
@@ -20,7 +19,7 @@
 #define DOCKER_VERSION "27.5.1"
 #define API_VERSION    "1.47"
 
-static void put_side(struct buffer *b, const char *key, const char *api_key)
+static void put_side(struct buffer *b, const char *key)
 {
 	struct utsname host = { 0 };
 
@@ -28,7 +27,7 @@ static void put_side(struct buffer *b, const char *key, const char *api_key)
 	json_write_open(b, key, "{");
 	json_write_raw(b, "Platform", "{\"Name\":\"hutch " HUTCH_VERSION "\"}");
 	json_write_text(b, "Version", DOCKER_VERSION);
-	json_write_text(b, api_key, API_VERSION);
+	json_write_text(b, "ApiVersion", API_VERSION);
 	json_write_text(b, "Os", "linux");
 	json_write_text(b, "Arch", strcmp(host.machine, "x86_64") ? "arm64" : "amd64");
 	json_write_text(b, "KernelVersion", host.release);
@@ -41,8 +40,8 @@ static char *version_object(void)
 
 	json_write_begin(&b);
 	json_write_open(&b, NULL, "{");
-	put_side(&b, "Client", "ApiVersion");
-	put_side(&b, "Server", "ApiVersion");
+	put_side(&b, "Client");
+	put_side(&b, "Server");
 	json_write_close(&b, "}");
 	return json_write_end(&b);
 }
@@ -71,25 +70,9 @@ static char *info_object(void)
 static int print_object(const char *object, const char *format, const char *people,
 			struct err *e)
 {
-	struct json_view view;
-	struct buffer out;
-
-	if (!format) {
-		(void)fputs(people, stdout);
-		return 0;
-	}
-	if (!strcmp(format, "json")) {
-		(void)puts(object);
-		return 0;
-	}
-	if (json_view_scan(&view, object, strlen(object), e) < 0)
-		return -1;
-	json_write_begin(&out);
-	int rc = template_run(format, view, &out, e);
-	AUTO_FREE char *text = json_write_end(&out);
-	if (rc < 0)
-		return err_in(e, "template parsing error");
-	describe_print(text);
+	if (format)
+		return describe_by_template(object, format, e);
+	(void)fputs(people, stdout);
 	return 0;
 }
 
@@ -104,9 +87,9 @@ static int print_about(char **argv, struct usage *usage, const char *object,
 
 	usage->flags = flags;
 	usage->count = ARRAY_LEN(flags);
-	enum flags_result got = flags_begin(argv, usage);
-	if (got != FLAGS_READ)
-		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
+	int code = verbs_flags(argv, usage);
+	if (code >= 0)
+		return code;
 	return print_object(object, format, people, &e) < 0 ? verbs_fail(&e, 64) : 0;
 }
 

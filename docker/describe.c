@@ -7,10 +7,12 @@
 
 #include "base/buffer.h"
 #include "base/err.h"
+#include "base/json_write.h"
 #include "base/list.h"
 #include "base/own.h"
 #include "base/term_escape.h"
 #include "docker/container.h"
+#include "docker/template.h"
 #include "docker/tree.h"
 #include "docker/verb.h"
 
@@ -94,6 +96,26 @@ char *describe_image(const char *word, struct err *e)
 	AUTO_FREE char *text = only_item(&words, &info, e);
 	list_done(&words);
 	return text ? tree_image(info) : NULL;
+}
+
+int describe_by_template(const char *object, const char *format, struct err *e)
+{
+	struct json_view view;
+	struct buffer out;
+
+	if (!strcmp(format, "json")) {
+		describe_print(object);
+		return 0;
+	}
+	if (json_view_scan(&view, object, strlen(object), e) < 0)
+		return -1;
+	json_write_begin(&out);
+	int rc = template_run(format, view, &out, e);
+	AUTO_FREE char *text = json_write_end(&out);
+	if (rc < 0)
+		return err_in(e, "template parsing error");
+	describe_print(text);
+	return 0;
 }
 
 void describe_print(const char *text)

@@ -18,6 +18,9 @@ char *describe_ask(const struct list *words, struct json_view *ret, struct err *
 char *describe_container(const char *word, struct err *e);
 char *describe_image(const char *word, struct err *e);
 
-/* Prints a line that a template made.  On a terminal control characters are shown, since
- * a sandbox may have chosen a part of it. */
+/* Prints an object, docker's, by a template of --format, or with "json" as it is. */
+int describe_by_template(const char *object, const char *format, struct err *e);
+
+/* Prints a line.  On a terminal control characters are shown, since a sandbox may have
+ * chosen a part of it. */
 void describe_print(const char *text);

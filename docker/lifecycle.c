@@ -65,20 +65,12 @@ static int steer(const struct steer *s, char **words)
 	return code;
 }
 
-/* Reads flags; returns -1 to go on, or an exit code. */
-static int read_flags(char **argv, const struct usage *usage)
-{
-	enum flags_result got = flags_begin(argv, usage);
-
-	return got == FLAGS_READ ? -1 : got == FLAGS_HELP ? 0 : EXIT_HUTCH;
-}
-
 /* Steers by a verb that has no flags. */
 static int steer_plainly(char **argv, const struct usage *usage, const char *verb,
 			 const char *refuses_ended)
 {
 	struct list words = { 0 };
-	int code = read_flags(argv, usage);
+	int code = verbs_flags(argv, usage);
 
 	if (code >= 0)
 		return code;
@@ -141,7 +133,7 @@ int stop_verb(char **argv)
 		.operands_max = SIZE_MAX,
 	};
 	struct list words = { 0 };
-	int code = read_flags(argv, &usage);
+	int code = verbs_flags(argv, &usage);
 
 	if (code >= 0)
 		return code;
@@ -177,7 +169,7 @@ int kill_verb(char **argv)
 	};
 	struct list words = { 0 };
 	struct err e;
-	int code = read_flags(argv, &usage);
+	int code = verbs_flags(argv, &usage);
 
 	if (code >= 0)
 		return code;
@@ -245,7 +237,7 @@ int rm_verb(char **argv)
 		.operands_min = 1,
 		.operands_max = SIZE_MAX,
 	};
-	int code = read_flags(argv, &usage);
+	int code = verbs_flags(argv, &usage);
 
 	if (code >= 0)
 		return code;
@@ -264,7 +256,7 @@ int wait_verb(char **argv)
 	};
 	struct list verb = { 0 };
 	struct err e;
-	int code = read_flags(argv, &usage);
+	int code = verbs_flags(argv, &usage);
 
 	if (code >= 0)
 		return code;
@@ -291,7 +283,7 @@ int rename_verb(char **argv)
 	struct list words = { 0 };
 	struct container c;
 	struct err e;
-	int code = read_flags(argv, &usage);
+	int code = verbs_flags(argv, &usage);
 
 	if (code >= 0)
 		return code;
@@ -343,7 +335,7 @@ int cp_verb(char **argv)
 	};
 	struct list words = { 0 };
 	struct err e;
-	int code = read_flags(argv, &usage);
+	int code = verbs_flags(argv, &usage);
 
 	if (code >= 0)
 		return code;

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "base/term_escape.h"
+#include "cli/common/flags.h"
 #include "cli/common/report.h"
 #include "docker/verbs.h"
 #include "sandbox/launch/result.h"
@@ -67,6 +68,13 @@ int verbs_fail(const struct err *e, int code)
 	return code;
 }
 
+int verbs_flags(char **argv, const struct usage *usage)
+{
+	const enum flags_result got = flags_begin(argv, usage);
+
+	return got == FLAGS_READ ? -1 : got == FLAGS_HELP ? 0 : EXIT_HUTCH;
+}
+
 static int print_help(void)
 {
 	(void)puts(
@@ -122,6 +130,7 @@ static int unknown(const char *name)
 
 int main(int argc, char **argv)
 {
+	static char version[] = "version";
 	const char *name;
 
 	report_begin();
@@ -129,7 +138,7 @@ int main(int argc, char **argv)
 	    !strcmp(argv[1], "help"))
 		return report_exit(print_help());
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-v"))
-		argv[1] = (char[]){ "version" };
+		argv[1] = version;
 	char **words = resolve(argv + 1, &name);
 	const struct verb *verb = find_verb(name);
 	return verb ? report_exit(verb->main(words)) : unknown(name);

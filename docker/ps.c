@@ -116,25 +116,6 @@ static char *row_of(struct json_view info)
 	return json_write_end(&b);
 }
 
-static int print_formatted(const struct listing *l, const char *row, struct err *e)
-{
-	struct json_view view;
-	struct buffer out;
-
-	if (!strcmp(l->format, "json")) {
-		describe_print(row);
-		return 0;
-	}
-	if (json_view_scan(&view, row, strlen(row), e) < 0)
-		return -1;
-	json_write_begin(&out);
-	int rc = template_run(l->format, view, &out, e);
-	AUTO_FREE char *text = json_write_end(&out);
-	if (rc == 0)
-		describe_print(text);
-	return rc;
-}
-
 static int print_row(struct listing *l, struct json_view info, struct err *e)
 {
 	static const char *const keys[] = { "ID",     "Image", "RunningFor",
@@ -148,7 +129,7 @@ static int print_row(struct listing *l, struct json_view info, struct err *e)
 		return 0;
 	}
 	if (l->format)
-		return print_formatted(l, row, e);
+		return describe_by_template(row, l->format, e);
 	if (json_view_scan(&view, row, strlen(row), e) < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
@@ -205,7 +186,7 @@ static int print_all(struct listing *l, const struct list *listed, struct err *e
 	return rc;
 }
 
-/* Sorts a filter: hutch ps knows about labels and images, this file about the others. */
+/* Sorts a filter: hutch ps knows about images, this file about the others. */
 static int take_filter(struct listing *l, struct list *listed, const char *filter,
 		       struct err *e)
 {
@@ -216,16 +197,13 @@ static int take_filter(struct listing *l, struct list *listed, const char *filte
 			list_add(&l->filters, filter);
 			return 0;
 		}
-	const bool is_ancestor = !strncmp(filter, "ancestor=", 9);
-	if (!is_ancestor && strncmp(filter, "label=", 6) != 0)
-		return err_set(
-			e, ERR_UNSUPPORTED,
-			"invalid filter '%.60s': there are ancestor, id, label, name and "
-			"status",
-			filter);
+	if (strncmp(filter, "ancestor=", 9) != 0)
+		return err_set(e, ERR_UNSUPPORTED,
+			       "invalid filter '%.60s': there are ancestor, id, name and "
+			       "status",
+			       filter);
 	list_add(listed, "--filter");
-	list_addf(listed, "%s%s",
-		  is_ancestor ? "image=" : "label=", strchr(filter, '=') + 1);
+	list_addf(listed, "image=%s", strchr(filter, '=') + 1);
 	return 0;
 }
 
@@ -267,8 +245,8 @@ int ps_verb(char **argv)
 	const struct flag flags[] = {
 		{ 'a', "all", NULL, "also those that have ended", &has_all, NULL },
 		{ 'q', "quiet", NULL, "ids alone", &l.is_quiet, NULL },
-		{ 'f', "filter", "KEY=VALUE...", "ancestor, id, label, name or status",
-		  NULL, &given },
+		{ 'f', "filter", "KEY=VALUE...", "ancestor, id, name or status", NULL,
+		  &given },
 		{ 0, "format", "TEMPLATE", "json, or a template", NULL, &l.format },
 		{ 0, "no-trunc", NULL, "accepted: nothing is shortened", &is_whole,
 		  NULL },
@@ -279,12 +257,11 @@ int ps_verb(char **argv)
 		.flags = flags,
 		.count = ARRAY_LEN(flags),
 	};
-	enum flags_result got = flags_begin(argv, &usage);
+	int code = verbs_flags(argv, &usage), rc = 0;
 	struct err e;
-	int rc = 0;
 
-	if (got != FLAGS_READ)
-		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
+	if (code >= 0)
+		return code;
 	AUTO_FREE char *format = l.format ? unescape(l.format) : NULL;
 	l.format = format;
 	list_add(&listed, "ps");

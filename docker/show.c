@@ -1,11 +1,11 @@
 /* docker inspect, port, logs. */
+#include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
-#include "base/json_write.h"
 #include "base/own.h"
 #include "cli/common/flags.h"
 #include "docker/container.h"
@@ -18,13 +18,6 @@
 
 /* docker's exit code for a template that has no valid form */
 #define EXIT_TEMPLATE 64
-
-static int read_flags(char **argv, const struct usage *usage)
-{
-	enum flags_result got = flags_begin(argv, usage);
-
-	return got == FLAGS_READ ? -1 : got == FLAGS_HELP ? 0 : EXIT_HUTCH;
-}
 
 /* Returns docker's object about a container or an image; NULL with an error. */
 static char *describe_any(const char *word, const char *type, struct err *e)
@@ -43,41 +36,24 @@ static char *describe_any(const char *word, const char *type, struct err *e)
 	return tree;
 }
 
-static int print_by_template(const char *tree, const char *template, struct err *e)
-{
-	struct json_view view;
-	struct buffer out;
-
-	if (json_view_scan(&view, tree, strlen(tree), e) < 0)
-		return -1;
-	json_write_begin(&out);
-	int rc = template_run(template, view, &out, e);
-	AUTO_FREE char *text = json_write_end(&out);
-	if (rc < 0)
-		return err_in(e, "template parsing error");
-	describe_print(text);
-	return 0;
-}
-
 /* Prints the objects of all words; those that are missing are errors behind them. */
 static int inspect_all(char **words, const char *type, const char *template)
 {
-	const char *between = "";
+	const char *before = "[\n";
 	struct err e;
 	int code = 0;
 
-	if (!template)
-		(void)fputs("[", stdout);
 	for (; *words; words++) {
 		AUTO_FREE char *tree = describe_any(*words, type, &e);
 		if (tree && !template) {
-			(void)printf("%s\n%s", between, tree);
-			between = ",";
-		} else if (!tree || print_by_template(tree, template, &e) < 0)
+			AUTO_FREE char *row = text_format("%s%s", before, tree);
+			describe_print(row);
+			before = ",";
+		} else if (!tree || describe_by_template(tree, template, &e) < 0)
 			code = verbs_fail(&e, 1);
 	}
 	if (!template)
-		(void)printf("%s]\n", *between ? "\n" : "");
+		(void)puts(*before == '[' ? "[]" : "]");
 	return code;
 }
 
@@ -97,7 +73,7 @@ int inspect_verb(char **argv)
 		.operands_max = SIZE_MAX,
 	};
 	struct err e;
-	int code = read_flags(argv, &usage);
+	int code = verbs_flags(argv, &usage);
 
 	if (code >= 0)
 		return code;
@@ -134,6 +110,22 @@ static bool print_ports(struct json_view info, int wanted)
 	return has_any;
 }
 
+/* Reads PORT or PORT/tcp. */
+static int read_port(const char *word, int *ret, struct err *e)
+{
+	char *end;
+	const long port = strtol(word, &end, 10);
+
+	if (isdigit((unsigned char)word[0]) && port > 0 && port < 65536 &&
+	    (!*end || !strcmp(end, "/tcp"))) {
+		*ret = (int)port;
+		return 0;
+	}
+	return err_set(e, ERR_USAGE,
+		       "Error: '%.40s' is no port of TCP, such as 8000 or 8000/tcp",
+		       word);
+}
+
 int port_verb(char **argv)
 {
 	static const struct usage usage = {
@@ -144,14 +136,17 @@ int port_verb(char **argv)
 	};
 	struct json_view info;
 	struct err e;
-	int code = read_flags(argv, &usage);
+	int code = verbs_flags(argv, &usage);
 
 	if (code >= 0)
 		return code;
 	AUTO_FREE char *text = describe_info(argv[0], &info, &e);
 	if (!text)
 		return verbs_fail(&e, 1);
-	if (print_ports(info, argv[1] ? atoi(argv[1]) : 0) || !argv[1])
+	int wanted = 0;
+	if (argv[1] && read_port(argv[1], &wanted, &e) < 0)
+		return verbs_fail(&e, 1);
+	if (print_ports(info, wanted) || !argv[1])
 		return 0;
 	(void)err_set(&e, ERR_USAGE,
 		      "Error: No public port '%.40s%s' published for %.60s", argv[1],
@@ -180,7 +175,7 @@ int logs_verb(char **argv)
 	struct list words = { 0 };
 	struct container c;
 	struct err e;
-	int code = read_flags(argv, &usage);
+	int code = verbs_flags(argv, &usage);
 
 	if (code >= 0)
 		return code;

@@ -156,17 +156,12 @@ static void put_config(struct buffer *b, struct json_view info)
 {
 	AUTO_FREE char *image = text_of(info, "image");
 	AUTO_FREE char *user = text_of(info, "user");
-	AUTO_FREE char *workdir = text_of(info, "workdir");
 
 	json_write_open(b, "Config", "{");
-	json_write_text(b, "Hostname", "hutch");
 	json_write_text(b, "User", user);
 	put_raw(b, "Env", json_view_get(info, "env"), "[]");
-	put_raw(b, "Cmd", json_view_get(info, "main.args"), "null");
 	json_write_text(b, "Image", image);
-	json_write_text(b, "WorkingDir", workdir);
-	json_write_raw(b, "Entrypoint", "null");
-	put_raw(b, "Labels", json_view_get(info, "labels"), "{}");
+	json_write_raw(b, "Labels", "{}");
 	json_write_close(b, "}");
 }
 
@@ -232,7 +227,7 @@ char *tree_container(struct json_view info)
 	put_state(&b, info);
 	json_write_text(&b, "Image", image);
 	json_write_text(&b, "Name", path);
-	json_write_number(&b, "RestartCount", number_of(info, "restarts"));
+	json_write_number(&b, "RestartCount", 0);
 	put_host_config(&b, info);
 	put_mounts(&b, json_view_get(info, "mounts"));
 	put_config(&b, info);

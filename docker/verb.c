@@ -1,7 +1,6 @@
 #include "docker/verb.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,35 +11,9 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "base/worker.h"
+#include "sandbox/kernel/program.h"
 
 #define OUTPUT_MAX (64u << 20)
-
-/* Finds the program hutch from this one: DIR/hutch for DIR/libexec/hutch-docker in a
- * build tree, PREFIX/bin/hutch for PREFIX/libexec/hutch/hutch-docker. */
-static int find_hutch(char **ret, struct err *e)
-{
-	static const char *const places[] = { "../hutch", "../../bin/hutch", "hutch" };
-	char own[PATH_MAX];
-	ssize_t len = readlink("/proc/self/exe", own, sizeof(own) - 1);
-
-	if (len < 0)
-		return err_sys(e, "find this program (/proc/self/exe)");
-	own[len] = '\0';
-	*strrchr(own, '/') = '\0';
-	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
-		AUTO_FREE char *path = text_format("%s/%s", own, places[i]);
-		if (access(path, X_OK) < 0)
-			continue;
-		*ret = path;
-		path = NULL;
-		return 0;
-	}
-	return err_set(
-		e, ERR_NOT_FOUND,
-		"hutch is at none of its places from %.200s: hutch-docker was moved or "
-		"copied without it",
-		own);
-}
 
 /* Makes /dev/null the stdout of this process. */
 static int drop_output(struct err *e)
@@ -56,7 +29,7 @@ int verb_become(const struct list *words, bool drops_output, struct err *e)
 	AUTO_FREE char *path = NULL;
 	struct list argv = { 0 };
 
-	if (find_hutch(&path, e) < 0 || (drops_output && drop_output(e) < 0))
+	if (program_find_hutch(&path, e) < 0 || (drops_output && drop_output(e) < 0))
 		return -1;
 	list_add(&argv, "hutch");
 	for (size_t i = 0; i < words->count; i++)

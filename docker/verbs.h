@@ -5,6 +5,7 @@
 #pragma once
 
 struct err;
+struct usage;
 
 int run_verb(char **argv);
 int exec_verb(char **argv);
@@ -36,6 +37,9 @@ int info_verb(char **argv);
 int volume_verb(char **argv);
 /* Makes the folders of volumes that do not exist yet. */
 int volume_make(const char *name, struct err *e);
+
+/* Reads the flags of a verb.  Returns -1 to go on, or the exit code. */
+int verbs_flags(char **argv, const struct usage *usage);
 
 /* Prints an error as docker does, and returns `code`.  An error about a container is
  * "Error response from daemon: ...", which callers look for. */

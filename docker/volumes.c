@@ -35,7 +35,8 @@ static int make(void *name, struct err *e)
 
 	if (!path)
 		return err_set(e, ERR_UNSUPPORTED,
-			       "volume %s: this user has no data folder (HOME)",
+			       "volume %s: the user that sandboxes run for has no data "
+			       "folder (HOME)",
 			       (const char *)name);
 	return folder_create(path, e);
 }

@@ -23,6 +23,7 @@
 #include "rootfs-tools/changes/changes.h"
 #include "rootfs-tools/index/images.h"
 #include "rootfs-tools/layers/blobs.h"
+#include "sandbox/kernel/program.h"
 #include "sandbox/launch/result.h"
 #include "store/reference.h"
 #include "store/rm_tree.h"
@@ -138,33 +139,6 @@ static void make_key(struct run *r)
 
 /* --- the sandbox ---------------------------------------------------------------- */
 
-/* Finds the program hutch: DIR/../hutch in a build tree, DIR/../../bin/hutch in
- * an installation. */
-static int find_hutch(char **ret, struct err *e)
-{
-	static const char *const places[] = { "../../bin/hutch", "../hutch" };
-	char self[PATH_MAX];
-	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
-	if (len < 0)
-		return err_sys(e, "find this program (/proc/self/exe)");
-	self[len] = '\0';
-	*strrchr(self, '/') = '\0';
-	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
-		AUTO_FREE char *path = text_format("%s/%s", self, places[i]);
-		struct stat st;
-		if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || access(path, X_OK) < 0)
-			continue;
-		*ret = path;
-		path = NULL;
-		return 0;
-	}
-	return err_set(e, ERR_NOT_FOUND,
-		       "hutch is not beside %.300s: it was moved or copied "
-		       "without its other programs",
-		       self);
-}
-
 /* Makes an image of the stage for the sandbox.  Its name marks it as a step's, so that
  * hutch image ls hides the image.  The build leaves the name in the store, where another
  * build with the same step may use it at this moment; a collection removes it. */
@@ -192,7 +166,7 @@ static int make_words(struct run *r, struct err *e)
 	struct list env = { 0 };
 	char image[REFERENCE_MAX];
 
-	if (find_hutch(&hutch, e) < 0 || make_image(r, image, e) < 0)
+	if (program_find_hutch(&hutch, e) < 0 || make_image(r, image, e) < 0)
 		return -1;
 	const char *const first[] = { hutch,	   "run",
 				      "--image",   image,

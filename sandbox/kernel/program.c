@@ -51,6 +51,28 @@ int program_find(const char *name, char **ret_path, struct err *e)
 	return err_remedy(e, "make install PREFIX=... puts them where hutch looks");
 }
 
+int program_find_hutch(char **ret_path, struct err *e)
+{
+	static const char *const places[] = { "../../bin/hutch", "../hutch", "hutch" };
+	char dir[PATH_MAX];
+
+	if (own_folder(dir, sizeof(dir), e) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		AUTO_FREE char *path = text_format("%s/%s", dir, places[i]);
+		struct stat st;
+		if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || access(path, X_OK) < 0)
+			continue;
+		*ret_path = path;
+		path = NULL;
+		return 0;
+	}
+	return err_set(e, ERR_NOT_FOUND,
+		       "hutch is not beside %.300s: it was moved or copied without its "
+		       "other programs",
+		       dir);
+}
+
 int program_open(const char *name, struct program *ret, struct err *e)
 {
 	struct program p = { .fd = -1 };

@@ -18,6 +18,9 @@ struct program {
 /* Finds the helper program `name`, such as "hutch-executor".  *ret_path is allocated. */
 int program_find(const char *name, char **ret_path, struct err *e);
 
+/* Finds hutch itself, from a helper program.  *ret_path is allocated. */
+int program_find_hutch(char **ret_path, struct err *e);
+
 /* Finds and opens the helper program `name`.  Must be done before root is dropped,
  * since the folder that hutch is installed in may be closed to the user that hutch
  * becomes. */
