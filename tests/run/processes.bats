@@ -16,12 +16,14 @@ does() {
 }
 
 # Starts a sandbox with processes of every kind: in sessions of their own, without a living
-# parent, ignoring signals, stopped.
+# parent, ignoring signals, stopped.  It waits until no parent is about to end, since a process
+# whose parent ends while descendants() looks is missing there.
 crowd="exec -a $mark sleep 1000 &
 	setsid bash -c 'trap \"\" TERM HUP INT; exec -a MARK sleep 1000' &
 	(setsid bash -c '(exec -a MARK sleep 1000) & (exec -a MARK sleep 1000) &' &)
 	(exec -a MARK sleep 1000) & kill -STOP \$!
-	until [ \$(grep -l MARK /proc/[0-9]*/cmdline 2>/dev/null | wc -l) -ge 6 ]; do :; done"
+	until [ \$(grep -l MARK /proc/[0-9]*/cmdline 2>/dev/null | wc -l) -ge 6 ] &&
+		! grep -qsvE \"\) . (0|1|\$\$) \" /proc/[0-9]*/stat; do :; done"
 
 crowd_script() {
 	printf '%s' "${crowd//MARK/$mark}" | sed "s/exec -a  sleep/exec -a $mark sleep/"
