@@ -11,10 +11,6 @@
 #include "docker/verbs.h"
 #include "sandbox/launch/result.h"
 
-#ifndef HUTCH_VERSION
-#define HUTCH_VERSION "0.1.0"
-#endif
-
 /* the version of docker whose words these are; clients compare it with their needs */
 #define DOCKER_VERSION "27.5.1"
 #define API_VERSION    "1.47"
