@@ -91,7 +91,7 @@ struct step {
 			    * the caller wrote it */
 };
 
-#define PLAN_MAX_SYSCTLS 4
+#define PLAN_MAX_SYSCTLS 5
 /* with --idmap ranges: the executor's id inside; no other process has it */
 #define EXECUTOR_ID	 IDMAP_ABOVE
 

@@ -144,6 +144,10 @@ int plan_rlimits(struct plan *p, const struct policy *policy, struct err *e)
 		/* Kernel 5.15 does not have this sysctl in user namespaces, so its
 		 * absence is no error. */
 		p->sysctls[p->sysctl_count - 1].may_lack = true;
+		/* Programs in a network namespace of the sandbox's own may listen at
+		 * ports below 1024 without a capability: no other program's ports are in
+		 * it.  A namespace that others made, and the host's, stay as they are. */
+		add_sysctl(p, "net/ipv4/ip_unprivileged_port_start", 0);
 	}
 	return 0;
 }

@@ -100,6 +100,23 @@ reach() {
 	[ "$output" = "$without" ]
 }
 
+@test "none, allow: ports below 1024 can be listened at without a capability" {
+	reach -- listen_low
+	[ "$output" = "1000 25" ]
+	reach --allow example.org -- listen_low
+	[ "$output" = "1000 25" ]
+}
+
+@test "host: the host says which ports can be listened at" {
+	local start=/proc/sys/net/ipv4/ip_unprivileged_port_start before
+	before=$(<$start)
+	inside --network host cat $start
+	[ "$output" = "$before" ]
+	inside cat $start
+	[ "$output" = 0 ]
+	[ "$(<$start)" = "$before" ]
+}
+
 @test "sockets of the host with a path are not inside" {
 	inside sh -c 'ls -d /run/docker.sock /var/run/docker.sock /run/dbus /run/user /run/containerd \
 		/tmp/.X11-unix 2>/dev/null'

@@ -239,10 +239,13 @@ static void test_no_queue_of_datagrams_is_full_in_a_network_of_its_own(void **st
 	plan_init(&p);
 	uint64_t here = read_sysctl(name);
 	assert_int_equal(plan_rlimits(&p, &policy, &e), 0);
-	assert_int_equal(p.sysctl_count, 4);
+	assert_int_equal(p.sysctl_count, 5);
 	assert_string_equal(p.sysctls[3].name, name);
 	assert_int_equal(p.sysctls[3].value, INT_MAX);
 	assert_true(p.sysctls[3].may_lack && !p.sysctls[2].may_lack);
+	assert_string_equal(p.sysctls[4].name, "net/ipv4/ip_unprivileged_port_start");
+	assert_int_equal(p.sysctls[4].value, 0);
+	assert_false(p.sysctls[4].may_lack);
 	scene_inside(0, 1000, play_network, &p);
 	assert_int_equal(read_sysctl(name), here);
 	plan_done(&p);
