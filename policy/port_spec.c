@@ -36,7 +36,7 @@ static int misses(const char *word, struct err *e)
 		      word);
 	return err_remedy(e,
 			  "-p 8080:80 has port 8080 of this host lead to port 80 inside; "
-			  "-p auto:80 takes a free one");
+			  "-p 80 and -p auto:80 take a free one");
 }
 
 static int parse_port(const char *text, uint16_t *ret, struct err *e)
@@ -62,12 +62,12 @@ static int parse_guest(char *text, uint16_t *ret, struct err *e)
 	return parse_port(text, ret, e);
 }
 
-/* Parses "8080", "8000-8099" or "auto". */
+/* Parses "8080", "8000-8099", "auto", or docker's forms of the latter: "0" and "". */
 static int parse_host(char *text, struct port_spec *p, struct err *e)
 {
 	char *dash = strchr(text, '-');
 
-	if (!strcmp(text, "auto")) {
+	if (!strcmp(text, "auto") || !strcmp(text, "0") || !*text) {
 		p->low = PORT_SPEC_LOW;
 		p->high = PORT_SPEC_HIGH;
 		return 0;
@@ -123,8 +123,6 @@ static int parse_front(char *front, struct port_spec *p, const char *word, struc
 		if (!is_address(address))
 			return err_set(e, ERR_USAGE, "'%.60s' is no IP address", address);
 	}
-	if (!*host)
-		return misses(word, e);
 	p->address = text_copy(address ? address : "127.0.0.1");
 	return parse_host(host, p, e);
 }
@@ -134,12 +132,16 @@ static int parse(const char *word, struct port_spec *ret, struct err *e)
 	AUTO_FREE char *copy = text_copy(word);
 	char *colon = strrchr(copy, ':');
 
-	if (!colon || colon == copy || !colon[1])
+	const bool is_guest_alone = !colon && *word >= '0' && *word <= '9';
+	char *guest = colon ? colon + 1 : copy;
+
+	if ((!colon && !is_guest_alone) || colon == copy || !*guest)
 		return misses(word, e);
-	*colon = '\0';
-	if (parse_guest(colon + 1, &ret->guest, e) < 0)
+	if (colon)
+		*colon = '\0';
+	if (parse_guest(guest, &ret->guest, e) < 0)
 		return -1;
-	return parse_front(copy, ret, word, e);
+	return parse_front(colon ? copy : (char[]){ "auto" }, ret, word, e);
 }
 
 int port_spec_parse(const char *word, struct port_spec *ret, struct err *e)

@@ -1,10 +1,12 @@
 /* port_spec -- a port inside the sandbox that can be reached from the host:
- * `-p [IP:]HOST:GUEST`.
+ * `-p [[IP:]HOST:]GUEST`.
  *
  * 	8080:80			127.0.0.1:8080 leads to port 80 inside
  * 	0.0.0.0:8080:80		also every machine that reaches this host may connect
  * 	[::1]:8080:80		an IPv6 address stands in brackets
  * 	auto:80			a free port from PORT_SPEC_LOW to PORT_SPEC_HIGH
+ * 	80, 0:80		the same, as docker writes it
+ * 	127.0.0.1::80		the same of that address; also 127.0.0.1:0:80
  * 	8000-8099:80		a free port from 8000 to 8099
  * 	/run/app.sock:80	a unix socket that only its owner can use */
 #pragma once

@@ -57,6 +57,17 @@ hosts() {
 	"$HUTCH" port ls --json box | more hosts | sort
 }
 
+@test "docker's forms of any free port find one, which hutch port ls tells" {
+	make -p 8000 -p 0:8000 -p 127.0.0.1:0:8000 -p 127.0.0.1::8000/tcp
+	hosts >found
+	[ "$(sort -u found | wc -l)" -eq 4 ]
+	while read -r host guest; do
+		[ "$guest" = 8000 ]
+		[[ $host == 127.0.0.1:5[0-9][0-9][0-9][0-9] ]]
+		client echo "${host##*:}"
+	done <found
+}
+
 # --- what is carried ----------------------------------------------------------------
 
 @test "-p: a client on the host talks to a server inside, which has no network" {
@@ -286,8 +297,8 @@ all_told() {
 @test "-p is an error where it can do nothing" {
 	refuses 'a port is published .*--network host.*\(from -p 80:80\)' --network host -p 80:80 -- true
 	refuses '-p needs namespaces' --isolation landlock -p 8080:80 -- true
-	refuses "'0' is no port" -p 0:80 -- true
-	refuses '-p takes' -p 80 -- true
+	refuses "'0' is no port" -p 80:0 -- true
+	refuses '-p takes' -p http -- true
 	refuses '.*TCP alone' -p 53:53/udp -- true
 }
 
@@ -364,7 +375,7 @@ all_told() {
 	says_of ".*127\.0\.0\.1:1 is not published" rm box 1
 	says_of "no sandbox named 'none'" add none auto:80
 	says_of "no sandbox named 'none'" ls none
-	says_of "-p takes" add box 80
+	says_of "-p takes" add box http
 	says_of "'nothing' is no verb" nothing
 	[ "$("$HUTCH" port ls box | wc -l)" = 2 ]
 }
