@@ -87,6 +87,20 @@ static int add_lines(struct policy *p, char *text,
 	return 0;
 }
 
+/* Adds the entries of `text`, each of which ends with a 0 byte, the last also with the
+ * text.  A value may have line ends in it. */
+static int add_entries(struct policy *p, const char *text, size_t len,
+		       int (*add)(struct policy *, const char *, struct err *),
+		       struct err *e)
+{
+	unsigned number = 1;
+
+	for (size_t at = 0; at < len; at += strlen(text + at) + 1, number++)
+		if (text[at] && add(p, text + at, e) < 0)
+			return err_in(e, "entry %u", number);
+	return 0;
+}
+
 static int read_file(struct policy *p, const char *path,
 		     int (*add)(struct policy *, const char *, struct err *),
 		     struct err *e)
@@ -99,9 +113,9 @@ static int read_file(struct policy *p, const char *path,
 		return err_sys(e, "open %.200s", path);
 	if (io_read_file(fd, path, ENV_FILE_MAX, &text, &len, e) < 0)
 		return -1;
-	if (strlen(text) != len)
-		return err_set(e, ERR_USAGE, "%.200s: contains a NUL byte", path);
-	return add_lines(p, text, add, e) < 0 ? err_in(e, "%.100s", path) : 0;
+	int added = strlen(text) < len ? add_entries(p, text, len, add, e)
+				       : add_lines(p, text, add, e);
+	return added < 0 ? err_in(e, "%.100s", path) : 0;
 }
 
 int environment_add_file(struct policy *p, const char *path, struct err *e)

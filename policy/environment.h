@@ -20,8 +20,10 @@ struct policy;
 int environment_add(struct policy *p, const char *word, struct err *e);
 
 /* Adds the variables of an --env-file: each line is as for -e; empty lines and lines
- * that start with # are skipped.  A NUL byte, a missing name or a name with a blank in
- * it is an error that names the line.  The file has at most 1 MiB. */
+ * that start with # are skipped.  If the file has a 0 byte, then its entries end with 0
+ * bytes and not with lines, as in /proc/PID/environ, and only empty ones are skipped.  A
+ * missing name or a name with a blank in it is an error that names the line or the
+ * entry.  The file has at most 1 MiB. */
 int environment_add_file(struct policy *p, const char *path, struct err *e);
 
 /* Add variables for --secret and --secret-file, as -e and --env-file do, but the

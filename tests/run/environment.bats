@@ -42,6 +42,12 @@ teardown() {
 	[ "$output" = '1|"quoted" #no comment|yes||crlf|no newline' ]
 }
 
+@test "--env-file with NULs is read as /proc/PID/environ is written" {
+	env -i $'A=two\nlines' '#B=kept' C= cat /proc/self/environ >vars
+	inside --env-file vars env
+	[[ "$output" == *$'A=two\nlines\n#B=kept\nC='* ]]
+}
+
 @test "flags and files are taken in order" {
 	echo A=file >vars
 	inside -e A=flag --env-file vars sh -c 'echo $A'

@@ -92,16 +92,42 @@ static void test_a_bad_file_is_named_with_its_line(void **state)
 	expect_bad_file(state, *state, "directory");
 }
 
-static void test_a_file_with_a_nul_or_too_large_is_refused(void **state)
+static void write_file(const char *path, const char *bytes, size_t len)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	assert_int_equal(write(fd, bytes, len), (ssize_t)len);
+	assert_int_equal(close(fd), 0);
+}
+
+static void test_a_file_with_nuls_has_entries_that_end_with_them(void **state)
+{
+	static const char bytes[] = "A=1\nB=2\r\0#C=3\0\0HUTCH_UNIT_UNSET\0D=\0E=end";
+	static const char *const wanted[] = { "A=1\nB=2\r", "#C=3", "D=", "E=end" };
+	AUTO_FREE char *path = scene_path(state, "env");
+	struct policy p;
+	struct err e;
+
+	write_file(path, bytes, sizeof(bytes) - 1);
+	policy_init(&p);
+	assert_int_equal(environment_add_file(&p, path, &e), 0);
+	assert_int_equal(p.env_set.count, ARRAY_LEN(wanted));
+	for (size_t i = 0; i < ARRAY_LEN(wanted); i++)
+		assert_string_equal(p.env_set.items[i], wanted[i]);
+	policy_done(&p);
+	write_file(path, "A=1\0B=2\0\n", 9);
+	expect_bad_file(state, path, "entry 3");
+	write_file(path, "\0A=1\0=2\0", 8);
+	expect_bad_file(state, path, "entry 3");
+}
+
+static void test_a_file_too_large_is_refused(void **state)
 {
 	AUTO_FREE char *path = scene_path(state, "env");
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
-	assert_int_equal(write(fd, "A=1\0B=2\n", 8), 8);
-	expect_bad_file(state, path, "NUL");
-	assert_int_equal(ftruncate(fd, (1 << 20) + 1), 0);
+	scene_file(state, "env", "A=1\n");
+	assert_int_equal(truncate(path, (1 << 20) + 1), 0);
 	expect_bad_file(state, path, path);
-	(void)close(fd);
 }
 
 static void build(struct list *l, const struct policy *p, uint32_t uid)
@@ -201,7 +227,8 @@ int main(void)
 		cmocka_unit_test(test_words),
 		cmocka_unit_test(test_a_file_of_variables),
 		cmocka_unit_test(test_a_bad_file_is_named_with_its_line),
-		cmocka_unit_test(test_a_file_with_a_nul_or_too_large_is_refused),
+		cmocka_unit_test(test_a_file_with_nuls_has_entries_that_end_with_them),
+		cmocka_unit_test(test_a_file_too_large_is_refused),
 		cmocka_unit_test(test_nothing_of_the_callers_passes),
 		cmocka_unit_test(test_user_and_home_follow_the_uid),
 		cmocka_unit_test(test_a_named_variable_goes_over_the_defaults),
