@@ -107,11 +107,23 @@ wheel() {
 			    print(f"{field}: {project[key]}")
 			for line in project["classifiers"]:
 			    print(f"Classifier: {line}")
+			for extra, needs in project["optional-dependencies"].items():
+			    print(f"Provides-Extra: {extra}")
+			    for need in needs:
+			        need, _, when = need.partition("; ")
+			        print(f"Requires-Dist: {need}; extra == '{extra}'" + (f" and {when}" if when else ""))
 			print("Description-Content-Type: text/markdown")
 			print()
 		END
 		cat "$top/sdk/python/README.md"
 	} >"$info/METADATA"
+	/usr/bin/python3 - "$top/sdk/python/pyproject.toml" >"$info/entry_points.txt" <<-'END'
+		import sys, tomllib
+		for group, points in tomllib.load(open(sys.argv[1], "rb"))["project"]["entry-points"].items():
+		    print(f"[{group}]")
+		    for name, value in points.items():
+		        print(f"{name} = {value}")
+	END
 	same_time "$root"
 	/usr/bin/python3 -m wheel pack "$root" --dest-dir "$out" >/dev/null
 }
