@@ -291,9 +291,11 @@ def packages(place):
 
 
 def clients(place):
-    """Runs real clients of the network in an image that hutch builds, which takes minutes the first
-    time."""
+    """Runs real clients of the network in an image that hutch builds, and agents of PyPI, which
+    takes minutes the first time."""
     yield Suite("clients", [TOP / "tests/clients/run.sh", place.build, place.top, *place.as_user],
+                bound=3600)
+    yield Suite("agents", [TOP / "tests/clients/agents/run.sh", place.build, place.top, *place.as_user],
                 bound=3600)
 
 

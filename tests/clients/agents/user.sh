@@ -1,0 +1,79 @@
+#!/bin/bash
+# user.sh import|test: the parts of run.sh that the ordinary user does.  $STORE has the tar of a
+# Debian, and keeps the image that is made of it and the packages of PyPI.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../../patience.bash"
+export PATIENCE XDG_DATA_HOME=$STORE IMAGE=agents
+T=$(mktemp -d)
+trap 'rm -rf "$T"' EXIT
+trap 'exit 143' HUP INT TERM
+mkdir -m 700 "$T/runtime"
+export XDG_RUNTIME_DIR=$T/runtime HOME=$T PYTHONPATH=$here/../../../sdk/python PYTHONDONTWRITEBYTECODE=1
+export OPENHANDS_SUPPRESS_BANNER=1 LITELLM_LOCAL_MODEL_COST_MAP=True LOG_LEVEL=WARNING
+export INSPECT_LOG_DIR=$T/logs
+export SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt PIP_CERT=/etc/ssl/certs/ca-certificates.crt
+
+# packages NAME PACKAGE...: makes a virtual environment once; uv finds versions that fit each other
+# in seconds, and pip in minutes.
+packages() {
+	local venv=$STORE/$1
+	shift
+	[ -e "$venv/made" ] && return
+	rm -rf "$venv"
+	python3 -m venv "$venv"
+	"$venv/bin/pip" install -q --disable-pip-version-check uv
+	"$venv/bin/uv" pip install -q --compile-bytecode --cache-dir "$T/uv" --python "$venv/bin/python" "$@"
+	touch "$venv/made"
+}
+
+# number: gives each test its number, and says which versions were tested.
+number() {
+	local line count=0 failed=0
+	while IFS= read -r line; do
+		case $line in
+		"ok "*) line="ok $((++count))${line#ok}" ;;
+		"not ok "*) line="not ok $((++count))${line#not ok}" failed=1 ;;
+		esac
+		echo "$line"
+	done
+	echo "1..$count"
+	return $failed
+}
+
+agents() {
+	{ packages openhands openhands-sdk openhands-tools openhands-agent-server &&
+		packages inspect inspect_ai pytest pytest-asyncio; } >"$T/packages" 2>&1 || {
+		echo "not ok - the packages of PyPI are installed"
+		tail -n 20 "$T/packages" | sed 's/^/# /'
+		return 1
+	}
+	ls "$STORE"/{openhands,inspect}/lib/python3*/site-packages | sed -n \
+		's/^\(openhands_.*\|inspect_ai\)-\(.*\)\.dist-info$/# \1 \2/p'
+	cd "$T"
+	# inspect_ai finds hutch by its entry point, as after an installation.
+	"$STORE/inspect/bin/python" "$here/entry_point.py" "$here/../../../sdk/python" "$T/installed"
+	PYTHONPATH=$PYTHONPATH:$T/installed "$STORE/inspect/bin/python" "$here/inspect_eval.py"
+	PYTHONPATH=$PYTHONPATH:$T/installed checks
+	"$STORE/openhands/bin/python" "$here/openhands_conversation.py"
+}
+
+# checks: inspect_ai's own checks, by pytest, as TAP.
+checks() {
+	PYTHONPATH=$PYTHONPATH:$here "$STORE/inspect/bin/python" -m pytest -q -rA --tb=short -p no:cacheprovider \
+		-p inspect_checks -o asyncio_mode=auto -o python_files=self_check.py \
+		--pyargs inspect_ai.util._sandbox.self_check >"$T/checks" 2>&1 || sed 's/^/# /' "$T/checks"
+	sed -n 's/^PASSED .*::test_/ok - inspect_ai: /p; s/^\(FAILED\|ERROR\) .*::test_/not ok - inspect_ai: /p' \
+		"$T/checks"
+}
+
+case $1 in
+import)
+	"$HUTCH" image exists "$IMAGE" || "$HUTCH" image import "$STORE/base.tar" --name "$IMAGE" >/dev/null
+	"$HUTCH" image build -q -t "$IMAGE-server" "$here" >/dev/null
+	;;
+test)
+	set -o pipefail
+	agents | number
+	;;
+esac
