@@ -1,5 +1,4 @@
-"""goals -- compares the measurements with the goals for a launch in DESIGN
-section 8."""
+"""goals -- compares the measurements with the goals for a launch."""
 
 HUTCH, BWRAP, FLOOR = "hutch run", "bwrap --unshare-all", "floor"
 LIMITED = "  with limits"
