@@ -58,19 +58,21 @@ static void print_json(const struct cow_list *kept)
 
 /* --- for people ------------------------------------------------------------------- */
 
-static char *folders_of(const struct cow *c)
+static char *folders_of(const struct cow *c, bool is_whole)
 {
-	if (c->count == 1)
-		return text_copy(c->folders[0].source);
-	return text_format("%s and %zu more", c->folders[0].source, c->count - 1);
+	const char *path = c->folders[0].source;
+	AUTO_FREE char *first = is_whole ? text_copy(path) : table_path(path);
+
+	return c->count == 1 ? text_copy(first)
+			     : text_format("%s and %zu more", first, c->count - 1);
 }
 
-static void add_row(struct table *t, const struct cow *c, int64_t now)
+static void add_row(struct table *t, const struct cow *c, bool is_whole, int64_t now)
 {
 	AUTO_FREE char *started = kept_changes_started(c);
 
 	table_add(t, text_copy(c->name));
-	table_add(t, folders_of(c));
+	table_add(t, folders_of(c, is_whole));
 	table_add(t, table_age(started, now));
 	table_add(t, c->is_live	  ? text_copy("sandbox lives")
 		     : c->has_sum ? text_format("%llu", (unsigned long long)c->changes)
@@ -78,8 +80,9 @@ static void add_row(struct table *t, const struct cow *c, int64_t now)
 	table_add(t, c->has_sum ? table_bytes(c->bytes) : NULL);
 }
 
-static void print_table(const struct cow_list *kept, int64_t now)
+static void print_table(const struct cow_list *kept, bool is_whole, int64_t now)
 {
+	static const char *const spare[] = { NULL };
 	static const char *const heads[] = { "NAME", "FOLDER", "STARTED", "CHANGES",
 					     "SIZE" };
 	struct table t = { .columns = ARRAY_LEN(heads) };
@@ -87,17 +90,20 @@ static void print_table(const struct cow_list *kept, int64_t now)
 	for (size_t i = 0; i < ARRAY_LEN(heads); i++)
 		table_add(&t, text_copy(heads[i]));
 	for (size_t i = 0; i < kept->count; i++)
-		add_row(&t, &kept->items[i], now);
+		add_row(&t, &kept->items[i], is_whole, now);
+	if (!is_whole)
+		table_fit(&t, table_screen(), spare, "FOLDER");
 	table_print(&t, stdout);
 	table_done(&t);
 }
 
 int changes_main(char **argv)
 {
-	bool is_json = false, is_quiet = false;
+	bool is_json = false, is_quiet = false, is_whole = false;
 	const struct flag flags[] = {
 		{ 0, "json", NULL, "one array on one line", &is_json, NULL },
 		{ 'q', "quiet", NULL, "names alone", &is_quiet, NULL },
+		{ 0, "no-trunc", NULL, "do not shorten folders", &is_whole, NULL },
 	};
 	const struct usage usage = {
 		.synopsis = "hutch changes [OPTIONS]",
@@ -117,7 +123,7 @@ int changes_main(char **argv)
 	if (result == 0 && is_json)
 		print_json(&kept);
 	else if (result == 0 && !is_quiet)
-		print_table(&kept, (int64_t)time(NULL));
+		print_table(&kept, is_whole, (int64_t)time(NULL));
 	for (size_t i = 0; result == 0 && is_quiet && i < kept.count; i++)
 		(void)puts(kept.items[i].name);
 	cow_list_done(&kept);

@@ -154,12 +154,18 @@ static char *cell(const struct row *r, const struct column *c, bool is_whole, in
 	}
 	if (c->text == image_of && text && !is_whole && strlen(text) > IMAGE_WIDTH)
 		memcpy(text + IMAGE_WIDTH - 3, "...", 4);
+	if (c->text == folder_of && !is_whole) {
+		char *path = table_path(text);
+		free(text);
+		return path;
+	}
 	return text;
 }
 
 static void print_table(const struct row *rows, size_t count, const struct ps_options *o,
 			int64_t now)
 {
+	static const char *const spare[] = { "PIDS", "MEMORY", "IMAGE", "ID", NULL };
 	struct table t = { 0 };
 
 	for (size_t i = 0; i < ARRAY_LEN(columns); i++)
@@ -172,6 +178,8 @@ static void print_table(const struct row *rows, size_t count, const struct ps_op
 			if (o->has_all || !columns[k].is_of_ended)
 				table_add(&t,
 					  cell(&rows[i], &columns[k], o->is_whole, now));
+	if (!o->is_whole)
+		table_fit(&t, table_screen(), spare, "FOLDER");
 	table_print(&t, stdout);
 	table_done(&t);
 }

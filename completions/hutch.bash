@@ -27,7 +27,7 @@ declare -gA _hutch_small_flags=([connect]='-d --descriptor' [ps]='-a --all --jso
 	[start]='-e --env --env-file --secret --secret-file --json -q --quiet'
 	[stop]='-q --quiet -t --time' [kill]='' [rm]='-f --force -q --quiet' [diff]='--json -p --patch -q --quiet'
 	[apply]='-f --force --include-protected --partial -i --interactive -y --yes --dry-run -q --quiet'
-	[discard]='--all -y --yes' [changes]='--json -q --quiet' [snapshot]='-m --message -q --quiet'
+	[discard]='--all -y --yes' [changes]='--json -q --quiet --no-trunc' [snapshot]='-m --message -q --quiet'
 	[commit]='-m --message')
 _hutch_cp_flags='-L --follow-link -q --quiet --max-size --idle-timeout -h --help'
 _hutch_doctor_flags='--json -h --help'

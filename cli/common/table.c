@@ -2,7 +2,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/own.h"
 #include "base/term_escape.h"
@@ -12,6 +14,8 @@
 /* A column is as wide as its widest cell, but at most this many characters; a wider
  * cell extends beyond its column. */
 #define WIDE 48
+/* A path is shortened to so many characters rather than to fewer. */
+#define CUT_MIN 16
 
 void table_add(struct table *t, char *text)
 {
@@ -34,6 +38,103 @@ static void measure(const struct table *t, size_t widths[TABLE_COLUMNS_MAX])
 			widths[column] = width;
 	}
 }
+
+/* --- to fit a terminal ------------------------------------------------------------ */
+
+/* Returns the column with this head; t->columns: there is none. */
+static size_t find_column(const struct table *t, const char *head)
+{
+	size_t column = 0;
+
+	while (column < t->columns && strcmp(t->cells.items[column], head) != 0)
+		column++;
+	return column;
+}
+
+static void leave_out(struct table *t, size_t column)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < t->cells.count; i++)
+		if (i % t->columns == column)
+			free(t->cells.items[i]);
+		else
+			t->cells.items[kept++] = t->cells.items[i];
+	t->cells.items[kept] = NULL;
+	t->cells.count = kept;
+	t->columns--;
+}
+
+/* Returns how many characters of a line the other columns leave for this one. */
+static size_t room_for(const struct table *t, size_t column, size_t width)
+{
+	size_t widths[TABLE_COLUMNS_MAX] = { 0 }, others = GAP * (t->columns - 1);
+
+	measure(t, widths);
+	for (size_t i = 0; i < t->columns; i++)
+		others += i == column ? 0 : widths[i];
+	return others < width ? width - others : 0;
+}
+
+static size_t widest(const struct table *t, size_t column)
+{
+	size_t most = 0;
+
+	for (size_t i = column; i < t->cells.count; i += t->columns)
+		if (width_of(t->cells.items[i]) > most)
+			most = width_of(t->cells.items[i]);
+	return most;
+}
+
+/* Replaces what is in front of the last characters, which have `room` with the dots. */
+static void cut_front(char **cell, size_t room)
+{
+	const size_t len = strlen(*cell), count = width_of(*cell);
+
+	if (count <= room)
+		return;
+	char *old = *cell;
+	*cell = text_format("...%s", old + utf8_skip((const uint8_t *)old, len,
+						     count - room + strlen("...")));
+	free(old);
+}
+
+void table_fit(struct table *t, size_t width, const char *const *spare, const char *cut)
+{
+	size_t column = find_column(t, cut);
+
+	if (!width || column == t->columns)
+		return;
+	const size_t most = widest(t, column), least = most < CUT_MIN ? most : CUT_MIN;
+	for (; *spare && room_for(t, column, width) < least;
+	     spare++, column = find_column(t, cut))
+		if (find_column(t, *spare) < t->columns)
+			leave_out(t, find_column(t, *spare));
+	size_t room = room_for(t, column, width);
+	for (size_t i = column; i < t->cells.count; i += t->columns)
+		cut_front(&t->cells.items[i], room > CUT_MIN ? room : CUT_MIN);
+}
+
+size_t table_screen(void)
+{
+	struct winsize size;
+
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+char *table_path(const char *path)
+{
+	const char *home = getenv("HOME");
+	const size_t len = home ? strlen(home) : 0;
+
+	if (!path)
+		return NULL;
+	if (len < 2 || strncmp(path, home, len) != 0 || (path[len] && path[len] != '/'))
+		return text_copy(path);
+	return text_format("~%s", path + len);
+}
+
+/* --- all -------------------------------------------------------------------------- */
 
 static size_t gap_behind(const char *text, size_t column_width)
 {

@@ -784,6 +784,16 @@ prompt='expect apply it\? \[y,n,a,d,q,p,\?\] $'
 	"$HUTCH" ps -a --json | "$here/cow.py" kept
 	[[ $("$HUTCH" ps -a | awk 'NR > 1 { print $(NF - 1) }' | sort | xargs) == "2.9KiB 6B" ]]
 	[[ $("$HUTCH" ps -a | awk 'NR > 1 { print $NF }' | sort -u) == "$T/project" ]]
+	# On a terminal of 80 columns each line fits, with the end of the folder; --no-trunc writes
+	# all of it, and without a terminal only the home is shorter.
+	for verb in 'ps -a' changes; do
+		script -qec "stty cols 80; '$HUTCH' $verb" /dev/null </dev/null | tr -d '\r' >screen
+		[[ $(wc -l <screen) == 3 && $(grep -c '/project' screen) == 2 ]]
+		awk 'length > 80 { print; wide = 1 } END { exit wide }' screen
+		script -qec "stty cols 80; '$HUTCH' $verb --no-trunc" /dev/null </dev/null | grep -F "$T/project"
+	done
+	data=${XDG_DATA_HOME:-$HOME/.local/share}
+	[[ $(HOME=$T XDG_DATA_HOME=$data "$HUTCH" changes | awk 'NR > 1 { print $2 }' | sort -u) == '~/project' ]]
 	for name in $("$HUTCH" ps -aq); do "$HUTCH" discard "$name"; done
 	nothing_is_kept
 }

@@ -55,6 +55,98 @@ static void test_one_that_is_much_wider_moves_no_other(void **state)
 			    "stand behind   2\n");
 }
 
+static const char *const spare[] = { "PIDS", "ID", "IMAGE", NULL };
+
+/* A table that is to fit into lines of `width` characters, and what is printed of it. */
+static const struct {
+	size_t width;
+	const char *text;
+} fits[] = {
+	{ 0, "NAME   ID   PIDS   FOLDER\n"
+	     "box    12   3      /home/b\xc3\xa9"
+	     "a/work/deep/project\n"
+	     "-      -    -      /x\n" },
+	{ 80, "NAME   ID   PIDS   FOLDER\n"
+	      "box    12   3      /home/b\xc3\xa9"
+	      "a/work/deep/project\n"
+	      "-      -    -      /x\n" },
+	{ 44, "NAME   ID   PIDS   FOLDER\n"
+	      "box    12   3      .../b\xc3\xa9"
+	      "a/work/deep/project\n"
+	      "-      -    -      /x\n" },
+	/* 16 characters of the folder come before the number of processes */
+	{ 34, "NAME   ID   FOLDER\n"
+	      "box    12   ...a/work/deep/project\n"
+	      "-      -    /x\n" },
+	{ 27, "NAME   FOLDER\n"
+	      "box    ...work/deep/project\n"
+	      "-      /x\n" },
+	{ 1, "NAME   FOLDER\n"
+	     "box    .../deep/project\n"
+	     "-      /x\n" },
+};
+
+static char *fit(size_t width)
+{
+	static const char *const cells[] = {
+		"NAME",
+		"ID",
+		"PIDS",
+		"FOLDER",
+		"box",
+		"12",
+		"3",
+		"/home/b\xc3\xa9"
+		"a/work/deep/project",
+		"-",
+		"-",
+		"-",
+		"/x",
+	};
+	struct table t = { .columns = 4 };
+	char *text = NULL;
+	size_t len;
+	FILE *to = open_memstream(&text, &len);
+
+	assert_non_null(to);
+	for (size_t i = 0; i < ARRAY_LEN(cells); i++)
+		table_add(&t, text_copy(cells[i]));
+	table_fit(&t, width, spare, "FOLDER");
+	table_print(&t, to);
+	table_done(&t);
+	assert_int_equal(fclose(to), 0);
+	return text;
+}
+
+static void test_columns_and_the_front_of_a_path_are_left_out(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(fits); i++) {
+		AUTO_FREE char *text = fit(fits[i].width);
+		assert_string_equal(text, fits[i].text);
+	}
+}
+
+static void test_the_home_is_written_as_a_tilde(void **state)
+{
+	static const char *const rows[][3] = {
+		{ "/home/ada", "/home/ada", "~" },
+		{ "/home/ada", "/home/ada/x", "~/x" },
+		{ "/home/ada", "/home/adam/x", "/home/adam/x" },
+		{ "/home/ada", "/home", "/home" },
+		{ "/", "/x", "/x" },
+		{ "", "/x", "/x" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		assert_int_equal(setenv("HOME", rows[i][0], 1), 0);
+		AUTO_FREE char *path = table_path(rows[i][1]);
+		assert_string_equal(path, rows[i][2]);
+	}
+	assert_null(table_path(NULL));
+}
+
 static const struct {
 	uint64_t bytes;
 	const char *text;
@@ -109,6 +201,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_columns_are_as_wide_as_what_is_in_them),
 		cmocka_unit_test(test_one_that_is_much_wider_moves_no_other),
+		cmocka_unit_test(test_columns_and_the_front_of_a_path_are_left_out),
+		cmocka_unit_test(test_the_home_is_written_as_a_tilde),
 		cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_ages),
 	};
