@@ -112,6 +112,19 @@ static bool is_bare_preset(const struct egress_rule *r)
 	return false;
 }
 
+/* Returns whether the rule is about a name by which users mean this host, whose loopback
+ * is another target. */
+static bool is_host(const struct egress_rule *r)
+{
+	static const char *const names[] = { "localhost", "host", "host.docker.internal",
+					     "host.hutch.internal" };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (r->kind == EGRESS_NAME && !strcmp(names[i], r->name.text))
+			return true;
+	return false;
+}
+
 /* Returns whether the rule is about all names below one label, which the internet has:
  * anyone can register such a name. */
 static bool is_top(const struct egress_rule *r)
@@ -135,6 +148,8 @@ static bool find_alone(const struct egress_rules *r, size_t at,
 		ret->kind = EGRESS_WARN_LABEL;
 	else if (rule->verdict != EGRESS_ALLOW)
 		return false;
+	else if (is_host(rule))
+		ret->kind = EGRESS_WARN_HOST;
 	else if (rule->kind == EGRESS_ANY)
 		ret->kind = EGRESS_WARN_ANY;
 	else if (is_wide(rule))
@@ -183,6 +198,9 @@ char *egress_warning_text(const struct egress_rules *r, const struct egress_warn
 		[EGRESS_WARN_LABEL] =
 			"is a name without a dot, which no public host has; "
 			"is it the preset",
+		[EGRESS_WARN_HOST] =
+			"does not lead to this host; @host:PORT is a port of its "
+			"loopback",
 		[EGRESS_WARN_TOP] =
 			"allows each name below that domain, where anyone can "
 			"register one",

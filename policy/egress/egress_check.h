@@ -15,6 +15,8 @@ enum egress_warning_kind {
 	EGRESS_WARN_WIDE,     /* a network of more than 2^24 IPv4 or 2^96 IPv6 addresses
 				  * is allowed */
 	EGRESS_WARN_LABEL,    /* the name of a preset stands without its @ */
+	EGRESS_WARN_HOST,     /* a name that does not lead to this host, as its author
+			       * may think: localhost, host */
 	EGRESS_WARN_TOP,      /* each name below a top-level domain is allowed, such as
 				  * *.com */
 	EGRESS_WARN_RESOLVER, /* a public DNS resolver over HTTPS is allowed, by which

@@ -70,6 +70,12 @@ static void test_warnings(void **state)
 		{ "allow *.pypi", 0, EGRESS_WARN_TOP, NONE },
 		{ "allow intranet", NONE, 0, NONE },
 		{ "allow pypi.lan", NONE, 0, NONE },
+		/* names that do not lead to this host */
+		{ "allow localhost:5432", 0, EGRESS_WARN_HOST, NONE },
+		{ "allow Host", 0, EGRESS_WARN_HOST, NONE },
+		{ "allow host.docker.internal:80", 0, EGRESS_WARN_HOST, NONE },
+		{ "deny localhost", NONE, 0, NONE },
+		{ "allow @host:5432", NONE, 0, NONE },
 		/* names that anyone can have */
 		{ "allow *.com", 0, EGRESS_WARN_TOP, NONE },
 		{ "allow *.com:8443", 0, EGRESS_WARN_TOP, NONE },
