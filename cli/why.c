@@ -98,11 +98,9 @@ static int ask_file(struct question *q, struct answer *ret, struct err *e)
 			      "connect '%.100s': it takes HOST:PORT, unix:PATH or "
 			      "unix:@NAME",
 			      path);
-		return strchr(path, ':')
-			       ? -1
-			       : err_remedy(e,
-					    "with a port: hutch why connect %.100s:443",
-					    path);
+		AUTO_FREE char *host = why_host(path);
+		return err_remedy(e, "with a port: hutch why connect %.100s:443",
+				  *host ? host : "HOST");
 	}
 	if (!strcmp(verb, "exec") && !ret->is_yes && !ret->change && !strchr(path, '/')) {
 		struct err missing;
@@ -238,6 +236,40 @@ static const struct {
 	{ "act", "COMMAND", 1, ask_rules },
 };
 
+/* Explains a first word that is no question.  In front of one it may be the name of a
+ * sandbox. */
+static int no_question(const struct question *q, struct err *e)
+{
+	const char *name = q->words.items[0];
+
+	(void)err_set(e, ERR_USAGE, "'%.60s' is no question of hutch why", name);
+	for (size_t i = 0; q->words.count > 1 && i < ARRAY_LEN(questions); i++)
+		if (!strcmp(questions[i].name, q->words.items[1]))
+			return err_remedy(
+				e,
+				"of a sandbox that lives, connections alone are "
+				"known: hutch why %.60s --connect HOST:PORT",
+				name);
+	return err_remedy(e, "hutch why read|write|exec|connect|syscall|act WHAT");
+}
+
+/* Explains that a question has no word behind it, or more than `max`. */
+static int bad_words(const struct question *q, const char *operand, size_t max,
+		     struct err *e)
+{
+	char **words = q->words.items;
+
+	if (q->words.count > 1)
+		(void)err_set(e, ERR_USAGE, "too many words: '%.60s'", words[max + 1]);
+	else
+		(void)err_set(e, ERR_USAGE, "hutch why %s: %s is missing", words[0],
+			      operand);
+	if (q->words.count == 3 && !strcmp(words[0], "connect") && !strchr(words[1], ':'))
+		return err_remedy(e, "hutch why connect %.100s:%.10s", words[1],
+				  words[2]);
+	return err_remedy(e, "hutch why %s %s", words[0], operand);
+}
+
 static int ask(struct question *q, struct answer *ret, struct err *e)
 {
 	const char *name = q->words.count ? q->words.items[0] : NULL;
@@ -247,18 +279,11 @@ static int ask(struct question *q, struct answer *ret, struct err *e)
 			continue;
 		if (q->words.count > 1 && q->words.count - 1 <= questions[i].max)
 			return questions[i].ask(q, ret, e);
-		if (q->words.count > 1)
-			(void)err_set(e, ERR_USAGE, "too many words: '%.60s'",
-				      q->words.items[questions[i].max + 1]);
-		else
-			(void)err_set(e, ERR_USAGE, "hutch why %s: %s is missing", name,
-				      questions[i].operand);
-		return err_remedy(e, "hutch why %s %s", name, questions[i].operand);
+		return bad_words(q, questions[i].operand, questions[i].max, e);
 	}
 	if (name)
-		(void)err_set(e, ERR_USAGE, "'%.60s' is no question of hutch why", name);
-	else
-		(void)options_missing("why", "a question", e);
+		return no_question(q, e);
+	(void)options_missing("why", "a question", e);
 	return err_remedy(e, "hutch why read|write|exec|connect|syscall|act WHAT");
 }
 

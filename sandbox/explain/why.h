@@ -45,6 +45,10 @@ void why_exec(const struct why *w, const char *command, struct answer *ret);
  * or "unix:@NAME"; returns -1 if `where` has none of these forms. */
 int why_connect(const struct why *w, const char *where, struct answer *ret);
 
+/* Returns the host in what a user has written instead of HOST:PORT, such as
+ * https://HOST/path or HOST, allocated. */
+char *why_host(const char *where);
+
 /* Says which part of the plan refused an action on `path` that failed with the errno
  * `sys`.  A process inside has chosen the path, so no file of the host is looked at,
  * and w->lookup is not used.  Returns false if the plan does not explain the refusal. */

@@ -11,6 +11,7 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "policy/egress/egress_rules.h"
+#include "policy/egress/sandbox_name.h"
 #include "policy/egress_policy.h"
 #include "policy/policy.h"
 #include "sandbox/explain/why_parts.h"
@@ -280,6 +281,34 @@ static void connect_tcp(const struct why *w, const struct destination *d,
 	}
 }
 
+char *why_host(const char *where)
+{
+	const char *scheme = strstr(where, "://");
+
+	if (scheme)
+		where = scheme + strlen("://");
+	return text_format("%.*s", (int)strcspn(where, "/:"), where);
+}
+
+/* Tries a name without a dot as that of a sandbox in each network that the sandbox has
+ * joined, as resolv.conf(5) inside has them searched. */
+static void connect_short(const struct why *w, const struct destination *d,
+			  struct answer *ret)
+{
+	const struct list *joins = &w->policy->joins;
+
+	if (d->is_address || d->fault || strchr(d->name.text, '.'))
+		return;
+	for (size_t i = 0; i < joins->count && !ret->is_yes; i++) {
+		struct destination full;
+		AUTO_FREE char *where = text_format("%s.%s." SANDBOX_NAME_ZONE ":%u",
+						    d->name.text, joins->items[i],
+						    d->port);
+		if (read_destination(where, &full))
+			connect_tcp(w, &full, ret);
+	}
+}
+
 int why_connect(const struct why *w, const char *where, struct answer *ret)
 {
 	struct destination d;
@@ -291,5 +320,7 @@ int why_connect(const struct why *w, const char *where, struct answer *ret)
 	if (!read_destination(where, &d))
 		return -1;
 	connect_tcp(w, &d, ret);
+	if (!ret->is_yes)
+		connect_short(w, &d, ret);
 	return 0;
 }

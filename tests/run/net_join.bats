@@ -53,6 +53,28 @@ joined() {
 	joined single
 }
 
+@test "hutch why knows the networks of a sandbox, and which sandboxes are in them" {
+	hutch create --network-join db-net:8000 one
+	hutch create --network-join other two
+	hutch create --network-join db-net db
+	for name in db db.db-net.hutch.internal; do
+		hutch why one --connect "$name:8000"
+		[[ $output == "yes: db.db-net.hutch.internal:8000 is allowed by a rule"* ]]
+	done
+	# The sandbox `two` lives, and is in another network.
+	for name in two two.db-net.hutch.internal nobody; do
+		catch "$HUTCH" why one --connect "$name:8000"
+		[[ $status == 1 && $output == "no: the rules allow ${name%%.*}.db-net.hutch.internal, but"* ]]
+		[[ $output == *"hutch create --network-join db-net ${name%%.*}" ]]
+	done
+	catch "$HUTCH" why db --connect one:8000
+	[[ $status == 1 && $output == "no: one.db-net.hutch.internal:8000 is refused: no rule"* ]]
+	# A launch has joined nothing yet: its rules alone are asked.
+	hutch why --network-join db-net:8000 connect nobody:8000
+	[[ $output == "yes: nobody.db-net.hutch.internal:8000 is allowed by a rule"* ]]
+	hutch rm -f one two db
+}
+
 @test "a wrong name of a network, too many of them, and a name that none could reach are errors" {
 	local x
 	for x in A a.b -a a- '' "$(printf 'a%.0s' {1..33})"; do
