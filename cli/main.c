@@ -220,16 +220,33 @@ static const struct verb *find_verb(const char *name)
 	return NULL;
 }
 
-/* Prints the help of a verb: `help VERB` means `VERB --help`. */
+/* Returns whether the verb's first word is a verb, too, which has a help of its own. */
+static bool has_parts(const struct verb *verb)
+{
+	static const char *const names[] = { "image", "pool",	"port",
+					     "net",   "policy", "audit" };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (!strcmp(names[i], verb->name))
+			return true;
+	return false;
+}
+
+/* Prints the help of a verb: `help VERB` means `VERB --help`, and `help image pull` means
+ * `image pull --help`. */
 static int print_help(char **argv)
 {
-	char *flag[] = { (char[]){ "--help" }, NULL };
+	char flag[] = "--help", *words[] = { flag, NULL, NULL };
 	const struct verb *verb = argv[0] ? find_verb(argv[0]) : NULL;
 
 	if (argv[0] && argv[0][0] != '-' && !verb)
 		return unknown_verb(argv[0]);
+	if (verb && has_parts(verb) && argv[1]) {
+		words[0] = argv[1];
+		words[1] = flag;
+	}
 	if (verb && verb->main != print_help && verb->main != print_version)
-		return verb->main(flag);
+		return verb->main(words);
 	(void)printf(
 		"hutch VERB [OPTIONS]\n\nA safe place for an agent to act on this machine.\n");
 	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)

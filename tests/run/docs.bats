@@ -54,6 +54,9 @@ named='start exec shell act connect ps inspect logs events stats wait pause unpa
 			cut -c1-36 | arguments) <(section "$verb" | grep -E '^### -' | arguments)
 		"$HUTCH" help "$verb" | diff - <("$HUTCH" "$verb" --help)
 	done
+	"$HUTCH" help image pull | diff - <("$HUTCH" image pull --help)
+	"$HUTCH" help net allow | diff - <("$HUTCH" net box allow --help)
+	"$HUTCH" help run --nosuch | diff - <("$HUTCH" run --help)
 }
 
 # image_section VERB: prints the part of the page about images that describes VERB.
