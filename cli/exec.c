@@ -232,6 +232,12 @@ static void explain_missing(const struct client *c, const struct policy *policy,
 		return;
 	(void)err_set(e, ERR_NOT_FOUND, "%.200s: command not found in sandbox '%s'",
 		      policy->argv.items[0], c->name);
+	if (*policy->argv.items[0] == '-')
+		(void)err_remedy(
+			e,
+			"options stand in front of the name: hutch exec %.60s ... "
+			"%s",
+			policy->argv.items[0], c->name);
 	(void)report_hint_at_shell(e, policy->argv.items[0]);
 }
 

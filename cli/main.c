@@ -127,15 +127,15 @@ static int as_client(int (*verb)(char **argv), char **argv)
 	return EXIT_HUTCH;
 }
 
-/* Runs `hutch act`.  If the first word, or the word after --stream, is no flag, it
- * is a sandbox's name. */
+/* Runs `hutch act`.  If the first word, or the word after --stream and --confirm, is no
+ * flag, it is a sandbox's name. */
 static int act_main(char **argv)
 {
-	const char *first = argv[0];
+	char **first = argv;
 
-	if (first && !strcmp(first, "--stream"))
-		first = argv[1];
-	if (first && first[0] != '-')
+	while (*first && (!strcmp(*first, "--stream") || !strcmp(*first, "--confirm")))
+		first++;
+	if (*first && **first != '-')
 		return as_client(act_named, argv);
 	return run_program("hutch-act", argv);
 }

@@ -256,6 +256,11 @@ static int check_format(const char *format, struct err *e)
 
 	if (is_json_lines(format))
 		return 0;
+	if (!strncmp(format, "table", strlen("table"))) {
+		(void)err_set(e, ERR_USAGE, "--format: there is no form 'table'");
+		return err_remedy(e,
+				  "leave --format out for a table, or 'table' for lines");
+	}
 	for (const char *at = format; (at = strstr(at, "{{")); at += 2)
 		if (!take_column(at, &c)) {
 			(void)err_set(e, ERR_USAGE, "--format: no column is called %.*s",

@@ -68,8 +68,8 @@ static int bad_network(const char *word, struct err *e)
 	(void)err_set(e, ERR_USAGE,
 		      "--network takes none, allow, host or ns:PATH, not '%.60s'", word);
 	return err_remedy(e,
-			  "with none, -p HOST:GUEST still has a port of this host lead "
-			  "inside");
+			  "--allow HOST reaches one host by its name; --network host is "
+			  "the network of this machine");
 }
 
 int policy_take_network(struct policy *p, const char *word, struct err *e)

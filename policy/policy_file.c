@@ -168,12 +168,17 @@ void policy_file_done(struct policy_file *s)
 	*s = (struct policy_file){ 0 };
 }
 
-/* Returns whether the name is the path of a file; otherwise it names a profile. */
-static bool is_file(const char *name)
+static bool has_suffix(const char *name)
 {
 	size_t len = strlen(name);
 
-	return strchr(name, '/') || (len > 5 && !strcmp(name + len - 5, ".json"));
+	return len > 5 && !strcmp(name + len - 5, ".json");
+}
+
+/* Returns whether the name is the path of a file; otherwise it names a profile. */
+static bool is_file(const char *name)
+{
+	return strchr(name, '/') || has_suffix(name);
 }
 
 /* --- values ----------------------------------------------------------------------- */
@@ -506,6 +511,30 @@ static int take_text(const struct source *from, const char *text, size_t len,
 	return 0;
 }
 
+static const struct profile *find_profile(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(profiles); i++)
+		if (!strcmp(profiles[i].name, name))
+			return &profiles[i];
+	return NULL;
+}
+
+/* Adds to the error about a missing file that hutch's own policies are no files. */
+static int no_file(const char *name, struct err *e)
+{
+	const char *slash = strrchr(name, '/');
+	AUTO_FREE char *own = text_copy(slash ? slash + 1 : name);
+
+	own[strlen(own) - strlen(".json")] = '\0';
+	return find_profile(own)
+		       ? err_remedy(e,
+				    "without .json it is a policy that hutch "
+				    "has: %s",
+				    own)
+		       : err_remedy(e, "hutch policy list shows the policies that "
+				       "hutch has, whose names have no .json");
+}
+
 static int take_file(struct source *from, struct err *e)
 {
 	AUTO_FREE char *text = NULL;
@@ -513,8 +542,11 @@ static int take_file(struct source *from, struct err *e)
 	size_t len;
 
 	AUTO_CLOSE int fd = open(from->name, O_RDONLY | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_sys(e, "open the policy");
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		(void)err_sys(e, "open the policy");
+		return e->sys == ENOENT && has_suffix(from->name) ? no_file(from->name, e)
+								  : -1;
+	}
 	from->dev = st.st_dev;
 	from->ino = st.st_ino;
 	for (const struct source *s = from->above; s; s = s->above)
@@ -539,14 +571,6 @@ static int unknown_profile(const char *name, struct err *e)
 		"hutch policy list shows those that hutch has; a file is named with "
 		"a / in it, such as ./%.100s",
 		name);
-}
-
-static const struct profile *find_profile(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_LEN(profiles); i++)
-		if (!strcmp(profiles[i].name, name))
-			return &profiles[i];
-	return NULL;
 }
 
 static int check_depth(const struct policy_file *s, const struct source *above,

@@ -120,8 +120,12 @@ static int parse_front(char *front, struct port_spec *p, const char *word, struc
 		}
 		if (has_brackets != (strchr(address, ':') != NULL))
 			return misses(word, e);
-		if (!is_address(address))
-			return err_set(e, ERR_USAGE, "'%.60s' is no IP address", address);
+		if (!is_address(address)) {
+			(void)err_set(e, ERR_USAGE, "'%.60s' is no IP address", address);
+			return err_remedy(e,
+					  "-p [IP:]HOST:GUEST, where 127.0.0.1 is the IP "
+					  "if there is none");
+		}
 	}
 	p->address = text_copy(address ? address : "127.0.0.1");
 	return parse_host(host, p, e);

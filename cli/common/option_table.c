@@ -530,7 +530,7 @@ const struct option option_table[] = {
 	{ 0, "workspace", "DIR[:ro|rw|cow]", take_workspace, "show DIR at /workspace" },
 	{ 0, "name", "NAME", take_name, "name of the changes kept of :cow folders" },
 	{ 0, "protect", "PATTERN", take_protect,
-	  "names in such folders that stay as they are" },
+	  "names in folders that stay as they are" },
 	{ 0, "protect-missing", NULL, take_protect_missing,
 	  "also those that are not there yet" },
 	{ 0, "toolchain", "DIR", take_toolchain, "show DIR read-only at its own path" },

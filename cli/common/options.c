@@ -92,7 +92,7 @@ static const struct {
 	  "Runs one command in a fresh sandbox.  Its exit code is hutch's.\n\n",
 	  COMMAND_CODES "  More: man hutch-run\n" },
 	{ VERB_ACT, "act",
-	  "hutch act [OPTIONS]\nhutch act NAME [--stream]\n\nA fresh sandbox, or the one with that "
+	  "hutch act [OPTIONS]\nhutch act NAME [--stream] [--confirm]\n\nA fresh sandbox, or the one with that "
 	  "name, that does actions: JSON lines on\nstdin, one observation a line on stdout.\n\n",
 	  "\nExit codes: 0 at the end of input; 124 timed out; 125 hutch failed, or the\nsandbox "
 	  "ended; 128+N hutch was ended by signal N.  More: man hutch-act\n" },

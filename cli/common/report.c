@@ -319,19 +319,54 @@ static int hint_at_image(struct err *e, const char *name)
 			      : -1;
 }
 
-static int explain_path(struct err *e, const char *path)
+/* Returns the host's folder that is the working directory inside, as typed; NULL: there is
+ * none. */
+static const char *workspace_of(const struct policy *policy)
 {
-	if (!is_program(path)) {
-		(void)err_set(e, ERR_NOT_FOUND, "%.200s: command not found inside", path);
-		return hint_at_image(e, path);
-	}
-	(void)err_set(e, ERR_NOT_FOUND,
-		      "%.200s: command not found inside; on this host it is there", path);
+	for (size_t i = 0; i < policy->volume_count; i++)
+		if (policy->volumes[i].kind == VOLUME_WORKSPACE)
+			return policy->volumes[i].source;
+	return NULL;
+}
+
+/* Returns -1. */
+static int hint_at_folder(struct err *e, const char *path, const struct policy *policy)
+{
 	if (path[0] != '/')
-		return err_remedy(e, "--workspace . shows the folder that you are in");
+		return workspace_of(policy)
+			       ? -1
+			       : err_remedy(e,
+					    "--workspace . shows the folder that you are "
+					    "in; no folder is inside unless a flag "
+					    "names it");
 	AUTO_FREE char *dir = text_copy(path);
 	*strrchr(dir, '/') = '\0';
-	return err_remedy(e, "-v %.200s:%.200s:ro shows it", dir, dir);
+	return *dir ? err_remedy(e, "-v %.200s:%.200s:ro shows it", dir, dir) : -1;
+}
+
+static int explain_path(struct err *e, const char *path, const struct policy *policy)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0) {
+		(void)err_set(e, ERR_NOT_FOUND,
+			      "%.200s: command not found inside, nor on this host", path);
+		return is_image(path) ? hint_at_image(e, path)
+		       : *path == '/' ? -1
+				      : hint_at_folder(e, path, policy);
+	}
+	if (S_ISDIR(st.st_mode)) {
+		(void)err_set(e, ERR_NOT_FOUND,
+			      "%.200s: command not found inside; on this host it is a "
+			      "folder",
+			      path);
+		return err_remedy(
+			e, "hutch run --workspace %.200s CMD runs a command in it", path);
+	}
+	(void)err_set(e, ERR_NOT_FOUND,
+		      "%.200s: command not found inside; on this host it is there%s",
+		      path, is_program(path) ? "" : ", but is not executable (chmod +x)");
+	return hint_at_folder(e, path, policy);
 }
 
 /* Returns whether the word is a command that shells have built in. */
@@ -347,12 +382,28 @@ static bool is_builtin(const char *name)
 	return false;
 }
 
+/* Returns whether the word is NAME=VALUE, as shells take it in front of a command. */
+static bool is_assignment(const char *word)
+{
+	const size_t len = strspn(word,
+				  "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				  "0123456789_");
+
+	return len > 0 && word[len] == '=' && (*word < '0' || *word > '9');
+}
+
 bool report_hint_at_shell(struct err *e, const char *command)
 {
 	const bool can_be_quoted = !strchr(command, '\'') && !strchr(command, '\n');
 
 	if (is_builtin(command))
 		return err_remedy(e, "%s is a word of shells: sh -c '%s ...'", command,
+				  command) < 0;
+	if (!strcmp(command, "sudo") || !strcmp(command, "doas"))
+		return err_remedy(e, "it is not needed: with -u root the command is root "
+				     "inside") < 0;
+	if (is_assignment(command) && !strpbrk(command, " \t\n"))
+		return err_remedy(e, "each variable has a flag of its own: -e %.200s",
 				  command) < 0;
 	if (!strpbrk(command, " \t\n|&;<>$"))
 		return false;
@@ -361,16 +412,31 @@ bool report_hint_at_shell(struct err *e, const char *command)
 	return true;
 }
 
-static int explain_name(struct err *e, const char *name)
+/* Explains a name that is nowhere on the host's PATH: a file of the folder that is, or
+ * could be, the working directory; a program with another name; or an image. */
+static int explain_unknown(struct err *e, const char *name, const struct policy *policy)
+{
+	const char *dir = workspace_of(policy);
+	struct stat st;
+	AUTO_FREE char *file = text_format("%s/%s", dir ? dir : ".", name);
+	AUTO_FREE char *python3 = strcmp(name, "python") ? NULL : find_in_path("python3");
+
+	(void)err_set(e, ERR_NOT_FOUND,
+		      "%.200s: command not found inside, nor on this host's PATH", name);
+	if (stat(file, &st) == 0 && S_ISREG(st.st_mode))
+		return err_remedy(e, "of the working directory it is ./%.100s%s", name,
+				  dir ? "" : ", with --workspace . in front");
+	if (python3)
+		return err_remedy(e, "here it is python3");
+	return hint_at_image(e, name);
+}
+
+static int explain_name(struct err *e, const char *name, const struct policy *policy)
 {
 	AUTO_FREE char *found = find_in_path(name);
 
-	if (!found) {
-		(void)err_set(e, ERR_NOT_FOUND,
-			      "%.200s: command not found inside, nor on this host's PATH",
-			      name);
-		return hint_at_image(e, name);
-	}
+	if (!found)
+		return explain_unknown(e, name, policy);
 	(void)err_set(e, ERR_NOT_FOUND,
 		      "%.200s: command not found inside; on this host it is %.300s", name,
 		      found);
@@ -384,6 +450,7 @@ void report_explain_missing(struct err *e, const struct policy *policy)
 {
 	const char *name = policy->argv.items[0];
 
-	(void)(strchr(name, '/') ? explain_path(e, name) : explain_name(e, name));
+	(void)(strchr(name, '/') ? explain_path(e, name, policy)
+				 : explain_name(e, name, policy));
 	(void)report_hint_at_shell(e, name);
 }

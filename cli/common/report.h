@@ -71,6 +71,6 @@ int report_made(int json_fd, const char *name, const struct err *e);
 void report_explain_missing(struct err *e, const struct policy *policy);
 
 /* Sets the remedy of the error about a command that was not found, if it is a line for a
- * shell in one word, as in `hutch run 'ls | wc'`, or a word of shells, such as cd.
- * Returns whether it is. */
+ * shell in one word, as in `hutch run 'ls | wc'`, a word of shells, such as cd, a variable
+ * (A=1), or sudo.  Returns whether it is. */
 bool report_hint_at_shell(struct err *e, const char *command);

@@ -61,7 +61,8 @@ const char *subcommands_meant(const char *name)
 	return name;
 }
 
-static int unknown(const struct subcommands *p, const char *name)
+/* `second` is the word behind `name`, or NULL. */
+static int unknown(const struct subcommands *p, const char *name, const char *second)
 {
 	AUTO_FREE char *names = names_of(p), *front = front_of(p);
 	const char *meant = subcommands_meant(name ? name : "");
@@ -79,6 +80,11 @@ static int unknown(const struct subcommands *p, const char *name)
 	(void)nearest_suggest(&n, "", &e);
 	(void)err_remedy(&e, "%s %s%s%s", front, names,
 			 p->behind ? ", and behind it " : "", p->behind ? p->behind : "");
+	for (size_t i = 0; second && i < p->count; i++)
+		if (!strcmp(p->list[i].name, second))
+			(void)err_remedy(&e,
+					 "the verb comes first: hutch %s %s %.60s ...",
+					 p->verb, second, name);
 	report_error(&e);
 	return EXIT_HUTCH;
 }
@@ -92,5 +98,5 @@ int subcommands_main(char **argv, const struct subcommands *p)
 	for (size_t i = 0; name && i < p->count; i++)
 		if (!strcmp(p->list[i].name, name))
 			return p->list[i].main(argv + 1);
-	return unknown(p, name);
+	return unknown(p, name, name ? argv[1] : NULL);
 }

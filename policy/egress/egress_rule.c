@@ -131,6 +131,11 @@ static int refuse_name(enum host_name_fault fault, const char *host, size_t len,
 		return err_remedy(e, "an address is four decimal numbers, as 10.1.2.3");
 	if (fault == HOST_NAME_UNICODE)
 		return err_remedy(e, "idn2 NAME prints it, as xn--mnchen-3ya.de");
+	const size_t first = strcspn(host, ", ");
+	if (first > 0 && first < len)
+		return err_remedy(
+			e, "each host is a rule of its own: --allow %.*s --allow ...",
+			(int)first, host);
 	return -1;
 }
 

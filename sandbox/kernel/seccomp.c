@@ -108,8 +108,12 @@ static int read_profile(struct order *o, struct err *e)
 
 	/* Without O_NONBLOCK, opening a FIFO would wait for its writer. */
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st))
-		return err_sys(e, "open seccomp profile %s", path);
+	if (fd < 0 || fstat(fd, &st)) {
+		(void)err_sys(e, "open seccomp profile %s", path);
+		return err_remedy(e,
+				  "FILE is a profile in OCI's or docker's JSON; without "
+				  "the flag hutch's own is in force");
+	}
 	if (!S_ISREG(st.st_mode))
 		return err_set(e, ERR_USAGE, "seccomp profile %s: not a regular file",
 			       path);

@@ -352,6 +352,35 @@ char *volumes_resolve(const struct policy *policy, const char *path, struct stat
 	return result;
 }
 
+/* Adds a remedy for a folder that is not there, or is another one than its author
+ * means. */
+static void mend_source(const struct volume *v, struct err *e)
+{
+	static const char *const modes[] = { ",ro", ",rw", ",cow" };
+	const size_t len = strlen(v->source);
+	const char *colon = strstr(v->source, ":/"), *comma = strrchr(v->source, ',');
+
+	(void)err_remedy(e, "make it first: mkdir -p %.200s", v->source);
+	if (!strncmp(v->source, "~/", 2))
+		(void)err_remedy(e,
+				 "a shell replaces ~ at the begin of a word alone: write "
+				 "$HOME%.200s",
+				 v->source + 1);
+	if (v->kind != VOLUME_WORKSPACE)
+		return;
+	if (colon)
+		(void)err_remedy(
+			e,
+			"--workspace is always at /workspace; for another place: "
+			"-v %.200s",
+			v->source);
+	for (size_t i = 0; comma && i < ARRAY_LEN(modes); i++)
+		if (!strcmp(comma, modes[i]))
+			(void)err_remedy(e, "the mode stands behind a colon: %.*s:%s",
+					 (int)(len - strlen(comma)), v->source,
+					 modes[i] + 1);
+}
+
 int volumes_source_missing(const struct volume *v, struct err *e)
 {
 	if (errno == ESTALE)
@@ -359,7 +388,7 @@ int volumes_source_missing(const struct volume *v, struct err *e)
 	if (errno == ENOENT) {
 		(void)err_set(e, ERR_NOT_FOUND, "mount %.200s: no such folder on the host",
 			      v->source);
-		(void)err_remedy(e, "make it first: mkdir -p %.200s", v->source);
+		mend_source(v, e);
 	} else {
 		(void)err_sys(e, "mount %.200s", v->source);
 	}

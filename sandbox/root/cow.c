@@ -631,6 +631,15 @@ int cow_find(const char *name, struct cow *ret, struct err *e)
 	char id[COW_ID_LEN + 1];
 	struct cow *found = NULL;
 
+	if (*name == '.' || strchr(name, '/')) {
+		(void)err_set(e, ERR_USAGE, "'%.100s' is no name of a sandbox", name);
+		return strcmp(name, ".") ? err_remedy(e,
+						      "for the changes of a folder, go "
+						      "there and give no name: cd %.100s",
+						      name)
+					 : err_remedy(e, "without a name it is about the "
+							 "folder that you are in");
+	}
 	if (registry_check_name(name, e) < 0 || cow_list(&l, e) < 0)
 		return -1;
 	find_id(name, id);

@@ -151,17 +151,45 @@ static void test_a_command_that_is_on_the_callers_path(void **state)
 static void test_a_command_that_is_nowhere(void **state)
 {
 	static const char *const names[] = { "data", "nonesuch", "/nonesuch/x",
-					     "rel/tool", "folder" };
+					     "folder" };
 
 	scene_dir(state, "folder");
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		struct err e = explain(names[i]);
-		assert_non_null(strstr(e.text, ": command not found"));
-		assert_null(strstr(e.text, "on this host it is"));
+		assert_non_null(strstr(e.text, ": command not found inside, nor on"));
 		assert_string_equal(e.remedy, "");
 	}
 	assert_int_equal(unsetenv("PATH"), 0);
 	assert_string_equal(explain("ls").remedy, "");
+}
+
+/* Commands that were not found, and a part of what is said of each. */
+static const struct {
+	const char *name, *text, *remedy;
+} missing[] = {
+	{ "rel/tool", "nor on this host", "--workspace . shows" },
+	{ "./place", "it is a folder", "hutch run --workspace ./place CMD" },
+	{ "./data", "there, but is not executable", "--workspace . shows" },
+	{ "data", "nor on this host's PATH", "it is ./data, with --workspace ." },
+	{ "sudo", "nor on this host's PATH", "-u root" },
+	{ "A=1", "nor on this host's PATH", "-e A=1" },
+	{ "1=1", "nor on this host's PATH", "" },
+	{ "=1", "nor on this host's PATH", "" },
+};
+
+static void test_a_file_of_the_folder_and_words_of_habit(void **state)
+{
+	scene_dir(state, "place");
+	assert_int_equal(chdir(*state), 0);
+	assert_int_equal(setenv("PATH", "/nonesuch", 1), 0);
+	for (size_t i = 0; i < ARRAY_LEN(missing); i++) {
+		struct err e = explain(missing[i].name);
+		assert_non_null(strstr(e.text, missing[i].text));
+		if (*missing[i].remedy)
+			assert_non_null(strstr(e.remedy, missing[i].remedy));
+		else
+			assert_string_equal(e.remedy, "");
+	}
 }
 
 int main(void)
@@ -170,6 +198,7 @@ int main(void)
 		cmocka_unit_test(test_errors_are_said_on_stderr),
 		cmocka_unit_test(test_a_command_that_is_on_the_callers_path),
 		cmocka_unit_test(test_a_command_that_is_nowhere),
+		cmocka_unit_test(test_a_file_of_the_folder_and_words_of_habit),
 	};
 
 	return cmocka_run_group_tests(tests, scene_setup, scene_teardown);
