@@ -391,6 +391,12 @@ int volumes_source_missing(const struct volume *v, struct err *e)
 		mend_source(v, e);
 	} else {
 		(void)err_sys(e, "mount %.200s", v->source);
+		if (e->sys == EACCES)
+			(void)err_remedy(e,
+					 "user %u may not enter a folder on the way to it"
+					 "; started by root, hutch is the user that the "
+					 "sandbox stands for: man hutch-run",
+					 (unsigned)getuid());
 	}
 	return err_from(e, v->from);
 }

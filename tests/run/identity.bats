@@ -44,6 +44,15 @@ caps() {
 	done
 }
 
+@test "a folder that the user of the sandbox may not reach is an error that names the user" {
+	mkdir -p shut/folder
+	give shut
+	chmod 0 shut
+	refuses 'mount shut/folder: Permission denied' -v shut/folder:/folder true
+	[[ ${stderr_lines[1]} == "hutch: hint: user $(id -u "$who") may not enter a folder on the way"* ]]
+	chmod 700 shut
+}
+
 @test "--cap-add gives agent a capability, in any spelling" {
 	for cap in NET_RAW net_raw CAP_NET_RAW cap_net_raw; do
 		[ "$(caps --cap-add "$cap")" = 0000000000002000 ]
