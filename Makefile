@@ -233,7 +233,7 @@ FILES_cli := apply arena audit audit_show belt bridge change_line changes copy_r
     doctor events exec foreign_verbs stats_poll consent choose \
     remote_notes inspect copy_dest logs net_log net_main policy pool pool_client port copy_worker ps ps_row rm run stats lifecycle \
     stream update why why_live
-USES_cli := base policy protocol archive store sandbox/kernel sandbox/cgroup sandbox/state \
+USES_cli := base policy/egress policy protocol archive store sandbox/kernel sandbox/cgroup sandbox/state \
     sandbox/plan sandbox/root sandbox/launch sandbox/landlock sandbox/learn sandbox/explain \
     cli/common rootfs-tools/changes
 
