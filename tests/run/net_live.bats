@@ -14,6 +14,7 @@ live() {
 }
 
 @test "open connections are listed with their bytes, the newest first, until they end" {
+	room audit
 	live connections
 }
 
