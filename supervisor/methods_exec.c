@@ -13,6 +13,7 @@
 #include "sandbox/launch/result.h"
 #include "supervisor/records.h"
 #include "supervisor/request.h"
+#include "supervisor/signal_name.h"
 #include "supervisor/supervisor.h"
 
 #define PROGRAM_MAX 256
@@ -198,17 +199,6 @@ int methods_wait(const struct request *call)
 /* Reads a signal, which is given as "TERM", "SIGTERM" or 15. */
 static int get_signal(const struct json_at *at, uint64_t *ret, struct err *e)
 {
-	static const struct {
-		const char *name;
-		int signo;
-	} names[] = {
-		{ "HUP", SIGHUP },     { "INT", SIGINT },   { "QUIT", SIGQUIT },
-		{ "KILL", SIGKILL },   { "USR1", SIGUSR1 }, { "USR2", SIGUSR2 },
-		{ "PIPE", SIGPIPE },   { "ALRM", SIGALRM }, { "TERM", SIGTERM },
-		{ "CHLD", SIGCHLD },   { "CONT", SIGCONT }, { "STOP", SIGSTOP },
-		{ "TSTP", SIGTSTP },   { "TTIN", SIGTTIN }, { "TTOU", SIGTTOU },
-		{ "WINCH", SIGWINCH }, { "ABRT", SIGABRT }, { "SEGV", SIGSEGV },
-	};
 	const char *name;
 
 	if (json_type(at) == JSON_NUMBER) {
@@ -221,12 +211,11 @@ static int get_signal(const struct json_at *at, uint64_t *ret, struct err *e)
 	}
 	if (json_string(at, &name, e) < 0)
 		return -1;
-	const char *bare = strncmp(name, "SIG", 3) ? name : name + 3;
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (!strcmp(names[i].name, bare)) {
-			*ret = (uint64_t)names[i].signo;
-			return 0;
-		}
+	const int signo = signal_name_find(name);
+	if (signo) {
+		*ret = (uint64_t)signo;
+		return 0;
+	}
 	return err_set(e, ERR_USAGE, "params.signal: there is no signal '%.20s'", name);
 }
 
