@@ -151,12 +151,12 @@ static int make_folder(struct registry_entry *r, const char *id, int tmp, struct
 	return made < 0 ? -1 : 0;
 }
 
-static int put_waiting(const struct registry_entry *r, struct err *e)
+static int put_mark(const struct registry_entry *r, const char *name, struct err *e)
 {
 	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
-	AUTO_CLOSE int fd = openat(r->folder, STATE_DIR_WAITING, flags, 0600);
+	AUTO_CLOSE int fd = openat(r->folder, name, flags, 0600);
 
-	return fd < 0 ? err_sys(e, "write " STATE_DIR_WAITING " of a sandbox") : 0;
+	return fd < 0 ? err_sys(e, "write %s of a sandbox", name) : 0;
 }
 
 static int fill(struct registry_entry *r, struct err *e)
@@ -215,7 +215,8 @@ static int make(struct registry_entry *r, const char *name, const struct birth *
 		return -1;
 	if (make_folder(r, b->id, tmp, e) < 0)
 		return -1;
-	if (fill(r, e) == 0 && (!b->is_waiting || put_waiting(r, e) == 0) &&
+	if (fill(r, e) == 0 &&
+	    (!b->is_waiting || put_mark(r, STATE_DIR_WAITING, e) == 0) &&
 	    take_name(r, tmp, r->id, name, e) == 0)
 		return 0;
 	rm_tree_remove(tmp, r->id);
@@ -262,6 +263,11 @@ int registry_create_waiting(const char *name, struct registry_entry *r, struct e
 }
 
 /* --- changed --------------------------------------------------------------- */
+
+int registry_leave_nothing(const struct registry_entry *r, struct err *e)
+{
+	return put_mark(r, STATE_DIR_RM, e);
+}
 
 int registry_set_info(const struct registry_entry *r, const char *json, struct err *e)
 {

@@ -14,6 +14,7 @@
  *	    info	one line of JSON (registry_set_info())
  *	    status	one word
  *	    waiting	is there until a client takes the sandbox (supervisor/lease.h)
+ *	    rm		is there if nothing of the sandbox is to stay after its end
  *	    log/
  *	.ended/WHEN-ID-NAME/	what an ended sandbox leaves: info, end (the record), log/
  *	.tmp/ID/	a folder that is being made or removed; left over if
@@ -114,6 +115,10 @@ int registry_create_waiting(const char *name, struct registry_entry *r, struct e
  * supervisor, and for a client's entry.  A supervisor calls it after
  * registry_end(). */
 void registry_done(struct registry_entry *r);
+
+/* Notes that nothing of the sandbox is to stay, also if its supervisor is killed: the next
+ * process that comes across the folder removes it. */
+int registry_leave_nothing(const struct registry_entry *r, struct err *e);
 
 /* Both functions replace the old text at once or leave it as it is.  The text is one
  * line, without its newline.  After a rename, an info that contains the name must be

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/json_write.h"
@@ -197,8 +198,10 @@ static void finish_dead(const struct registry_entry *r, const struct verdict *v)
 	AUTO_FREE char *written = has_record(r->lock) ? state_dir_line(r->lock) : NULL;
 	AUTO_FREE char *ours = our_record(v, now_us);
 
+	const bool leaves_nothing = faccessat(r->folder, STATE_DIR_RM, F_OK, 0) == 0;
 	/* An error is dropped, since no process waits to be told of it. */
-	(void)finish(r, written ? written : ours, REGISTRY_KEEP, now_us, NULL);
+	(void)finish(r, written ? written : ours,
+		     leaves_nothing ? REGISTRY_REMOVE : REGISTRY_KEEP, now_us, NULL);
 }
 
 int registry_end(struct registry_entry *r, const char *record, enum registry_rest rest,

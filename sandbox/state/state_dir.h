@@ -18,6 +18,7 @@ struct err;
 #define STATE_DIR_STATUS "status"
 #define STATE_DIR_LOG    "log"
 #define STATE_DIR_WAITING "waiting"
+#define STATE_DIR_RM	  "rm"
 #define STATE_DIR_SOCKET "control.sock"
 
 /* Opens the state folder; with `may_make`, makes it and its parents if they are

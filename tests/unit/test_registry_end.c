@@ -26,7 +26,7 @@
 
 struct owner {
 	const char *name, *renamed;
-	bool has_janitor;
+	bool has_janitor, leaves_nothing;
 	/* Is killed after the record is written and before the rest is removed. */
 	bool writes_record;
 };
@@ -44,6 +44,8 @@ __attribute__((noreturn)) static void own(const struct owner *o)
 	overlay_upper_init(&none);
 	janitor_init(&j);
 	CHECK(registry_create(o->name, &r, &e) == 0);
+	if (o->leaves_nothing)
+		CHECK(registry_leave_nothing(&r, &e) == 0);
 	if (o->has_janitor)
 		CHECK(janitor_start(&j,
 				    &(struct chores){ &no_terminal, &none, &no_cgroup, &r,
@@ -186,6 +188,34 @@ static void test_one_left_over_is_ended_by_whoever_comes_across_it(void **state)
 		expect_ended("one", "\"reason\":\"host_gone\",\"exit_code\":125,");
 		assert_int_equal(registry_forget("one", NULL), 0);
 	}
+}
+
+static void expect_no_record(const char *name)
+{
+	struct registry_item item;
+	struct err e;
+
+	assert_int_equal(registry_find_ended(name, &item, &e), -1);
+	assert_int_equal(e.kind, ERR_NOT_FOUND);
+}
+
+static void test_one_that_is_to_leave_nothing_leaves_no_record(void **state)
+{
+	static void (*const looks[])(void) = { look_by_open, look_by_list, look_by_wait,
+					       look_by_rename };
+
+	for (size_t i = 0; i < ARRAY_LEN(looks); i++) {
+		kill_owner(start_owner(
+			&(struct owner){ .name = "one", .leaves_nothing = true }));
+		looks[i]();
+		assert_false(is_there(state, "hutch/one"));
+		expect_no_record("one");
+	}
+	kill_owner(start_owner(&(struct owner){
+		.name = "one", .leaves_nothing = true, .has_janitor = true }));
+	wait_for_all();
+	assert_false(is_there(state, "hutch/one"));
+	expect_no_record("one");
 }
 
 /* A janitor at work holds the lock of the name, and not that of the folder. */
@@ -466,6 +496,7 @@ int main(void)
 		TEST(test_the_name_of_a_killed_owner_is_free_at_once),
 		TEST(test_the_janitor_ends_what_its_supervisor_no_longer_can),
 		TEST(test_one_left_over_is_ended_by_whoever_comes_across_it),
+		TEST(test_one_that_is_to_leave_nothing_leaves_no_record),
 		TEST(test_one_that_is_tidied_up_is_waited_for_and_not_taken),
 		TEST(test_half_made_and_half_removed_entries_are_swept),
 		TEST(test_exactly_one_of_many_creators_wins),
