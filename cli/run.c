@@ -99,10 +99,8 @@ static void run_command(struct launch *l, struct result *ret)
 		return;
 	if (!l->plan.store_image)
 		return report_explain_missing(&ret->error, l->policy);
-	(void)err_set(&ret->error, ERR_NOT_FOUND,
-		      "%.200s: command not found in the image %.200s",
-		      l->plan.argv.items[0], l->store_image.name);
-	(void)report_hint_at_shell(&ret->error, l->plan.argv.items[0]);
+	report_explain_missing_in(&ret->error, l->plan.argv.items[0],
+				  l->store_image.name);
 }
 
 static int dry_run(struct launch *l, struct err *e)

@@ -8,11 +8,11 @@ _hutch_flags='--policy --image --pull --entrypoint --upper -v --volume --workspa
 	--env-file --secret --secret-file -w --workdir -u --user --hostname -i --interactive -t --tty --stdio
 	--network --allow --deny --ask --add-host --network-join -p --publish --isolation --landlock --idmap --cap-add --cap-drop --seccomp -m --memory --cpus --pids-limit
 	--disk --cgroup-parent --best-effort --ulimit --timeout --audit --json --learn --dry-run --rm -q --quiet -h --help'
-_hutch_create_only='--keep --ttl --idle-timeout --sample --lease'
+_hutch_create_only='--keep --main --restart --ttl --idle-timeout --sample --lease'
 _hutch_not_create='--dry-run --name'
-_hutch_not_fork='--image --pull --entrypoint --rm'
+_hutch_not_fork='--image --pull'
 _hutch_run_only='--learn -i --interactive -t --tty --stdio'
-_hutch_command_only='--entrypoint --rm'
+_hutch_run_create='--entrypoint --rm'
 _hutch_why_only='-t --tty --rule'
 _hutch_questions='read write exec connect syscall act'
 _hutch_act_only='--stream --confirm'
@@ -31,7 +31,7 @@ declare -gA _hutch_small_flags=([connect]='-d --descriptor' [ps]='-a --all --jso
 	[commit]='-m --message')
 _hutch_cp_flags='-L --follow-link -q --quiet --max-size --idle-timeout -h --help'
 _hutch_doctor_flags='--json -h --help'
-_hutch_with_value='@(--policy|--image|--pull|--entrypoint|--upper|-v|--volume|--workspace|--name|--protect|--rule|--toolchain|--tmpfs|-e|--env|--env-file|--secret|--secret-file|-w|--workdir|-u|--user|--hostname|--stdio|--network|--allow|--deny|--ask|--add-host|--network-join|-p|--publish|--isolation|--landlock|--idmap|--cap-add|--cap-drop|--seccomp|-m|--memory|--cpus|--pids-limit|--disk|--cgroup-parent|--ulimit|--timeout|--audit|--learn|--ttl|--idle-timeout|--sample|--lease)'
+_hutch_with_value='@(--policy|--image|--pull|--entrypoint|--upper|-v|--volume|--workspace|--name|--protect|--rule|--toolchain|--tmpfs|-e|--env|--env-file|--secret|--secret-file|-w|--workdir|-u|--user|--hostname|--stdio|--network|--allow|--deny|--ask|--add-host|--network-join|-p|--publish|--isolation|--landlock|--idmap|--cap-add|--cap-drop|--seccomp|-m|--memory|--cpus|--pids-limit|--disk|--cgroup-parent|--ulimit|--timeout|--audit|--learn|--restart|--ttl|--idle-timeout|--sample|--lease)'
 _hutch_limits='as core cpu data fsize locks memlock msgqueue nice nofile nproc rss
 	rtprio rttime sigpending stack'
 _hutch_caps='CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP
@@ -89,6 +89,7 @@ _hutch_value()
 	--landlock) _hutch_words 'auto on off' ;;
 	--idmap) _hutch_words 'single ranges' ;;
 	--stdio) _hutch_words inherit ;;
+	--restart) _hutch_words 'no on-failure always unless-stopped' ;;
 	--user | -u) _hutch_words 'agent root' ;;
 	--cap-add) _hutch_words "$_hutch_caps" ;;
 	--cap-drop) _hutch_words "ALL $_hutch_caps $_hutch_refused_caps" ;;
@@ -177,16 +178,15 @@ _hutch_maker_flags() # VERB
 	local not
 	case $1 in
 	run) not='' ;;
-	act) not="$_hutch_run_only $_hutch_command_only --json" ;;
+	act) not="$_hutch_run_only $_hutch_run_create --json" ;;
+	why) not="$_hutch_run_only $_hutch_run_create $_hutch_not_create" ;;
 	create) not="$_hutch_run_only $_hutch_not_create" ;;
-	why) not="$_hutch_run_only $_hutch_command_only $_hutch_not_create" ;;
 	fork) not="$_hutch_run_only $_hutch_not_create $_hutch_not_fork" ;;
 	esac
 	grep -vxFf <(tr -s ' \n\t' '\n' <<<"$not") <(tr -s ' \n\t' '\n' <<<"$_hutch_flags")
 	case $1 in
 	act) echo "$_hutch_act_only $_hutch_act_create" ;;
-	create) echo "--main $_hutch_create_only $_hutch_act_create" ;;
-	fork) echo "$_hutch_create_only $_hutch_act_create" ;;
+	create | fork) echo "$_hutch_create_only $_hutch_act_create" ;;
 	why) echo "$_hutch_why_only" ;;
 	esac
 }

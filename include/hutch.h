@@ -134,7 +134,8 @@ struct hutch_how {
 };
 
 /* Begins to make a sandbox, by running `hutch create ARGS`: `args` are its flags and,
- * last, the name, ended by NULL (hutch-create(1)).  `how` may be NULL.  The handle
+ * last, the name, ended by NULL (hutch-create(1)).  After the flag --main, "--" and the
+ * words of the main process may follow the name.  `how` may be NULL.  The handle
  * keeps the name until it is closed, whatever happens.  If hutch_close() comes before
  * the sandbox is ready, `hutch create` is killed, and the unfinished sandbox ends
  * with it; a sandbox that has just become ready lives on. */

@@ -322,6 +322,20 @@ int hutch_take(const char *pool, const struct hutch_how *how, struct hutch **ret
 	return 0;
 }
 
+/* Returns the index of the name: the last word, but with --main the last one before the
+ * words of the main process. */
+static size_t name_at(const char *const *args, size_t count)
+{
+	bool has_main = false;
+
+	for (size_t i = 1; i < count; i++) {
+		has_main = has_main || !strcmp(args[i - 1], "--main");
+		if (has_main && !strcmp(args[i], "--"))
+			return i - 1;
+	}
+	return count - 1;
+}
+
 int hutch_create(const char *const *args, const struct hutch_how *how, struct hutch **ret,
 		 struct hutch_error *e)
 {
@@ -333,7 +347,7 @@ int hutch_create(const char *const *args, const struct hutch_how *how, struct hu
 	if (!count)
 		return error_set(e, HUTCH_INVALID,
 			     "no name was given for the sandbox, which comes last");
-	struct hutch *h = handle_new(args[count - 1], &all, e);
+	struct hutch *h = handle_new(args[name_at(args, count)], &all, e);
 	if (!h)
 		return -1;
 	if (opening_create(h, all.verb ? all.verb : "create", args, e) < 0) {

@@ -32,6 +32,8 @@ const struct setting_kind setting_kinds[] = {
 	{ "entrypoint", "entrypoint", SETTING_TEXT, false },
 	{ "upper", "upper", SETTING_TEXT, true },
 	{ "keep", "keep", SETTING_YES, false },
+	{ "main", "main", SETTING_YES, false },
+	{ "restart", "restart", SETTING_TEXT, false },
 	{ "read_only", "read-only", SETTING_YES, false },
 	{ "workspace", "workspace", SETTING_TEXT, true },
 	{ "mounts", "volume", SETTING_LIST, true },

@@ -38,17 +38,44 @@ void create_options_done(struct create_options *o)
 	free(o->said);
 	free(o->places);
 	free(o->profile);
+	free(o->kept_args);
+	list_done(&o->args);
 	free(o->from);
 	free(o->name);
 	policy_done(&o->policy);
 }
 
+static struct list take_list(struct list *l)
+{
+	const struct list taken = *l;
+
+	*l = (struct list){ 0 };
+	return taken;
+}
+
+/* Takes the name; the policy's argv becomes the words of the main process. */
 static int settle_name(struct create_options *o, const char *name, struct err *e)
 {
 	o->name = text_copy(name);
 	list_done(&o->policy.argv);
-	o->policy.takes_actions = true;
+	if (o->options.has_main)
+		o->policy.argv = take_list(&o->args);
+	o->policy.takes_actions = !o->options.has_main;
 	return registry_check_name(o->name, e);
+}
+
+/* Takes the words of the main process, those behind "--", off the names before them. */
+static void take_args(struct create_options *o)
+{
+	struct list all = take_list(&o->policy.argv);
+	bool is_behind = false;
+
+	for (size_t i = 0; i < all.count; i++)
+		if (!is_behind && !strcmp(all.items[i], "--"))
+			is_behind = true;
+		else
+			list_add(is_behind ? &o->args : &o->policy.argv, all.items[i]);
+	list_done(&all);
 }
 
 /* Takes the two names that fork is given: FROM, and the name of the new sandbox. */
@@ -84,8 +111,10 @@ const char *create_options_verb(const struct create_options *o)
 
 /* Refuses more words than a name: a command, or options, which would have to come
  * first. */
-static int refuse_words(const struct list *words, const char *verb, struct err *e)
+static int refuse_words(const struct create_options *o, struct err *e)
 {
+	const struct list *words = &o->policy.argv;
+	const char *verb = create_options_verb(o);
 	const char *name = words->items[0], *next = words->items[1];
 
 	if (next[0] == '-' && next[1] && strcmp(next, "--") != 0) {
@@ -100,40 +129,44 @@ static int refuse_words(const struct list *words, const char *verb, struct err *
 		      next);
 	if (!strcmp(next, "--"))
 		next = words->count > 2 ? words->items[2] : "CMD";
-	return err_remedy(e,
-			  "a command comes after it: hutch %s %.60s, then hutch exec "
-			  "%.60s %.60s; or with it: hutch create --main %.60s -- %.60s",
-			  verb, name, name, next, name, next);
+	if (o->options.has_main)
+		return err_remedy(e,
+				  "the words of the main process come behind '--': "
+				  "hutch %s --main %.60s -- %.60s",
+				  verb, name, next);
+	if (strcmp(verb, "create") != 0)
+		return err_remedy(e,
+				  "a command comes after it: hutch %s %.60s, then "
+				  "hutch exec %.60s %.60s",
+				  verb, name, name, next);
+	return err_remedy(
+		e,
+		"a sandbox for this command alone: hutch create --main %.60s -- "
+		"%.60s; for several: hutch create %.60s, then hutch exec %.60s "
+		"%.60s",
+		name, next, name, name, next);
 }
 
 /* Refuses "hutch create -- true", in which "true" is rather a command than a name. */
-static int refuse_dashes(const char *word, struct err *e)
+static int refuse_dashes(const struct create_options *o, struct err *e)
 {
+	const char *word = o->policy.argv.items[0];
+
+	if (o->options.has_main) {
+		(void)err_set(e, ERR_USAGE,
+			      "hutch create --main takes the name before '--', "
+			      "but got '%.60s' behind it",
+			      word);
+		return err_remedy(e, "hutch create --main NAME -- %.60s", word);
+	}
 	(void)err_set(e, ERR_USAGE,
-		      "hutch create takes a name, but '%.60s' stands behind '--'", word);
+		      "hutch create runs no command, but '%.60s' stands behind '--'",
+		      word);
 	return err_remedy(e,
-			  "hutch create NAME, then hutch exec NAME %.60s; or hutch "
-			  "create --main NAME -- %.60s",
+			  "a sandbox for this command alone: hutch create --main NAME -- "
+			  "%.60s; for several: hutch create NAME, then hutch exec NAME "
+			  "%.60s; a name has no '--' before it",
 			  word, word);
-}
-
-/* Takes the name and the command behind it, "NAME [--] [CMD [ARG...]]". */
-static int take_command(struct create_options *o, struct err *e)
-{
-	struct list words = o->policy.argv;
-	size_t at = words.count > 1 && !strcmp(words.items[1], "--") ? 2 : 1;
-
-	o->policy.argv = (struct list){ 0 };
-	o->name = text_copy(words.items[0]);
-	for (; at < words.count; at++)
-		list_add(&o->policy.argv, words.items[at]);
-	list_done(&words);
-	if (registry_check_name(o->name, e) < 0)
-		return -1;
-	if (o->policy.argv.count || o->policy.image == IMAGE_STORE)
-		return 0;
-	(void)err_set(e, ERR_USAGE, "no command given for --main");
-	return err_remedy(e, "hutch create --main %s -- CMD", o->name);
 }
 
 /* Takes the name of the sandbox, the only word that is no option. */
@@ -142,6 +175,8 @@ static int take_name(struct create_options *o, struct err *e)
 	struct list *words = &o->policy.argv;
 	const char *verb = create_options_verb(o);
 
+	if (o->options.has_main)
+		take_args(o);
 	if (o->options.verb == VERB_FORK)
 		return take_names(o, e);
 	if (!words->count) {
@@ -150,11 +185,9 @@ static int take_name(struct create_options *o, struct err *e)
 			e, "hutch %s [OPTIONS] NAME; commands are for hutch exec", verb);
 	}
 	if (o->options.verb == VERB_CREATE && o->options.has_dashes)
-		return refuse_dashes(words->items[0], e);
-	if (o->options.is_main)
-		return take_command(o, e);
+		return refuse_dashes(o, e);
 	if (words->count > 1)
-		return refuse_words(words, verb, e);
+		return refuse_words(o, e);
 	return settle_name(o, words->items[0], e);
 }
 
@@ -253,19 +286,6 @@ static int look_up(void *arg, struct err *e)
 	return err_remedy(e, "a sandbox that is made with --keep can be started again");
 }
 
-/* Takes the words of the main process as they were, in which the image's own are. */
-static void take_saved_command(struct create_options *o)
-{
-	const struct saved_spec *d = &o->saved_spec;
-
-	o->options.is_main = true;
-	o->policy.takes_actions = false;
-	for (size_t i = 0; i < d->command.count; i++)
-		list_add(&o->policy.argv, d->command.items[i]);
-	free(o->policy.entrypoint);
-	o->policy.entrypoint = d->digest ? text_copy("") : NULL;
-}
-
 static int take_up(struct create_options *o, struct err *e)
 {
 	const struct saved_spec *d = &o->saved_spec;
@@ -273,6 +293,10 @@ static int take_up(struct create_options *o, struct err *e)
 	if (host_user_as_client(look_up, o, e) < 0 ||
 	    restart_spec_apply(&o->options, d->name, o->said, e) < 0)
 		return -1;
+	o->policy.takes_actions = !o->options.has_main;
+	if (o->options.has_main && d->args &&
+	    restart_spec_take_args(d->args, &o->policy.argv, e) < 0)
+		return err_in(e, "%s/args", d->path);
 	if (strcmp(o->name, d->name) != 0) { /* the user has named the sandbox by its
 					      * id */
 		free(o->name);
@@ -282,8 +306,6 @@ static int take_up(struct create_options *o, struct err *e)
 		free(o->policy.seccomp);
 		o->policy.seccomp = saved_spec_profile(d);
 	}
-	if (d->has_command)
-		take_saved_command(o);
 	if (!d->digest)
 		return 0;
 	free(o->policy.image_path);
@@ -303,25 +325,8 @@ static int describe(struct create_options *o, struct err *e)
 		return -1;
 	o->places = restart_spec_places(&o->policy);
 	o->profile = restart_spec_profile(&o->policy);
+	o->kept_args = o->options.has_main ? restart_spec_args(&o->policy) : NULL;
 	return restart_spec_describe(&o->policy, o->said, e);
-}
-
-/* Checks the options that are about a main process, or about what is left. */
-static int check_main(const struct run_options *o, struct err *e)
-{
-	if (o->policy->entrypoint && !o->is_main) {
-		(void)err_set(e, ERR_USAGE,
-			      "--entrypoint is about a command, and hutch create runs "
-			      "none without --main");
-		return err_remedy(e, "hutch create --main --entrypoint CMD NAME");
-	}
-	if (o->is_main && o->lease_fd > 0)
-		return err_set(e, ERR_USAGE,
-			       "--main and --lease exclude each other: a sandbox that "
-			       "waits for a client runs no command");
-	if (o->policy->keeps && o->removes)
-		return err_set(e, ERR_USAGE, "--keep and --rm exclude each other");
-	return 0;
 }
 
 /* Checks the options of a sandbox with a lease.  While it waits for its client no port
@@ -346,6 +351,43 @@ static int check_lease(const struct run_options *o, struct err *e)
 	return 0;
 }
 
+static int exclude(const char *flag, const char *other, const char *why, struct err *e)
+{
+	return err_set(e, ERR_USAGE, "%s and %s exclude each other: %s", flag, other,
+		       why);
+}
+
+static int needs_main(const char *flag, struct err *e)
+{
+	(void)err_set(e, ERR_USAGE, "%s is for a main process, and there is none", flag);
+	return err_remedy(e,
+			  "--main makes the image's command, or the words behind '--', "
+			  "the sandbox's main process");
+}
+
+/* Checks the options about the main process and the end.  A policy may have an entrypoint
+ * for other verbs. */
+static int check_main(struct create_options *o, struct err *e)
+{
+	const struct run_options *r = &o->options;
+
+	if (!r->has_main && r->has_entrypoint_flag)
+		return needs_main("--entrypoint", e);
+	if (!r->has_main && r->restart.when != RESTART_NO)
+		return needs_main("--restart", e);
+	if (!r->has_main)
+		own_free(&o->policy.entrypoint);
+	if (r->leaves_nothing && r->restart.when != RESTART_NO)
+		return exclude("--restart", "--rm",
+			       "one starts again what the other removes", e);
+	if (r->leaves_nothing && o->policy.keeps)
+		return exclude("--keep", "--rm", "one keeps what the other removes", e);
+	if (!r->has_main || o->policy.image == IMAGE_STORE || o->policy.argv.count)
+		return 0;
+	(void)err_set(e, ERR_USAGE, "--main needs a command: the root has no image's");
+	return err_remedy(e, "hutch create --main %.60s -- CMD [ARG...]", o->name);
+}
+
 int create_options_parse(struct create_options *o, char **argv, struct err *e)
 {
 	const enum verb verb = o->options.verb;
@@ -356,9 +398,8 @@ int create_options_parse(struct create_options *o, char **argv, struct err *e)
 		return -1;
 	if (o->options.wants_help)
 		return 0;
-	if (take_name(o, e) < 0 || check_main(&o->options, e) < 0 ||
-	    (verb == VERB_START && take_up(o, e) < 0) ||
-	    policy_check(&o->policy, e) < 0 ||
+	if (take_name(o, e) < 0 || (verb == VERB_START && take_up(o, e) < 0) ||
+	    check_main(o, e) < 0 || policy_check(&o->policy, e) < 0 ||
 	    egress_policy_check_name(&o->policy, o->name, e) < 0)
 		return -1;
 	if (check_lease(&o->options, e) < 0)

@@ -20,6 +20,9 @@ struct create_options {
 			* (restart_spec.h) */
 	char *profile; /* owned; for --keep: the content of --seccomp's file; NULL:
 			* none */
+	struct list args; /* owned; while words are read: those of the main process */
+	char *kept_args;  /* owned; for --keep: the words of the main process
+			  * (restart_spec.h); NULL: there is none */
 	char *from; /* owned; for VERB_FORK: the sandbox or image to copy */
 	char *name; /* owned; the name of the new sandbox */
 };

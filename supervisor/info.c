@@ -135,6 +135,7 @@ char *supervisor_info(const struct supervisor *s)
 	json_write_raw(&b, "limits", limits);
 	put_network(l, &b);
 	json_write_raw(&b, "egress", egress);
+	main_process_put(s, &b);
 	json_write_number(&b, "pid", l->sandbox.pid);
 	json_write_text(&b, "version", HUTCH_VERSION);
 	json_write_text(&b, "confined", confine_name(s->has_landlock));

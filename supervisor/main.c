@@ -22,6 +22,7 @@
 #include "sandbox/state/registry.h"
 #include "sandbox/state/saved_spec.h"
 #include "supervisor/create_options.h"
+#include "supervisor/signal_name.h"
 #include "supervisor/supervisor.h"
 
 /* Leaves the caller's session and working directory: a process in a directory keeps its
@@ -92,11 +93,9 @@ static int hold(struct launch *l, const struct create_options *o, struct saved_s
 		d->image = text_copy(l->store_image.name);
 		d->digest = text_copy(l->store_image.image.hex);
 	}
-	d->has_command = o->options.is_main;
-	for (size_t i = 0; d->has_command && i < l->plan.argv.count; i++)
-		list_add(&d->command, l->plan.argv.items[i]);
 	d->places = text_copy(o->places);
 	d->profile = o->profile ? text_copy(o->profile) : NULL;
+	d->args = o->kept_args ? text_copy(o->kept_args) : NULL;
 	return saved_spec_make(d, o->said, e);
 }
 
@@ -108,13 +107,38 @@ static int claim(const struct create_options *o, struct registry_entry *entry,
 	if ((o->options.lease_fd > 0 ? registry_create_waiting(o->name, entry, e)
 				     : registry_create(o->name, entry, e)) < 0)
 		return -1;
+	if (o->options.leaves_nothing && registry_leave_nothing(entry, e) < 0)
+		return -1;
 	return saved_spec_check_free(o->name, e);
+}
+
+/* Returns the signal by which the main process is asked to end; 0: the image names none
+ * that exists. */
+static int stop_signal(const struct launch *l, const struct create_options *o)
+{
+	const char *said = l->store_image.launch_config.stop_signal;
+
+	return o->policy.image == IMAGE_STORE && said ? signal_name_parse(said) : SIGTERM;
+}
+
+static int check_stop_signal(const struct launch *l, const struct create_options *o,
+			     struct err *e)
+{
+	const struct store_image *image = &l->store_image;
+
+	if (!o->options.has_main || stop_signal(l, o))
+		return 0;
+	return err_set(
+		e, ERR_UNSUPPORTED,
+		"the StopSignal of the image %.200s is '%.60s', which is no signal",
+		image->name, image->launch_config.stop_signal);
 }
 
 static int start(struct launch *l, const struct create_options *o,
 		 struct registry_entry *entry, struct saved_spec *kept, struct err *e)
 {
-	if (prepare(l, o, e) < 0 || claim(o, entry, e) < 0)
+	if (prepare(l, o, e) < 0 || check_stop_signal(l, o, e) < 0 ||
+	    claim(o, entry, e) < 0)
 		return -1;
 	l->entry = entry;
 	if (o->policy.keeps && hold(l, o, kept, e) < 0)
@@ -172,7 +196,8 @@ static void supervise(const struct create_options *o, int ready)
 	struct registry_entry entry;
 	struct saved_spec kept;
 	struct launch l;
-	struct start_outcome failed = { .exit_code = EXIT_HUTCH };
+	struct start_report failed = { .exit_code = EXIT_HUTCH };
+	struct err *e = &failed.error;
 
 	launch_init(&l, &o->policy);
 	l.verb = create_options_verb(o);
@@ -180,8 +205,8 @@ static void supervise(const struct create_options *o, int ready)
 				      * the sandbox is ready */
 	registry_init(&entry);
 	saved_spec_init(&kept);
-	if (start(&l, o, &entry, &kept, &failed.error) < 0) {
-		record_failure(&l, &failed.error);
+	if (start(&l, o, &entry, &kept, e) < 0) {
+		record_failure(&l, e);
 		undo(&l, o, &entry, &kept);
 		(void)io_write_all(ready, &failed, sizeof(failed));
 	} else {
@@ -196,8 +221,10 @@ static void supervise(const struct create_options *o, int ready)
 				    .ttl_ms = (int64_t)o->options.ttl_ms,
 				    .idle_ms = (int64_t)o->options.idle_ms },
 			.samples.every_ms = (int64_t)o->options.sample_ms,
-			.main.is_wanted = o->options.is_main,
-			.removes = o->options.removes,
+			.main = { .state = o->options.has_main ? MAIN_NEW : MAIN_NONE,
+				  .stop_signal = stop_signal(&l, o),
+				  .restarts.rule = o->options.restart },
+			.leaves_nothing = o->options.leaves_nothing,
 			.lease = { .fd = o->options.lease_fd,
 				   .is_waiting = o->options.lease_fd > 0 },
 		};
@@ -210,32 +237,38 @@ static void supervise(const struct create_options *o, int ready)
 	registry_done(&entry);
 }
 
-/* Waits until the background process reports that the sandbox is ready, or could not
- * be made. */
-static int wait_ready(int ready, struct start_outcome *ret)
+/* Waits until the background process reports that the sandbox is ready, or could not be
+ * made.  Returns the exit code.  A command of the host may have been looked for inside:
+ * only this process, which is not confined, can look for it here. */
+static int wait_ready(const struct create_options *o, int ready, struct err *e)
 {
-	if (io_read_full(ready, ret, sizeof(*ret)) == (ssize_t)sizeof(*ret))
-		return ret->error.kind == ERR_NONE ? 0 : -1;
-	ret->exit_code = EXIT_HUTCH;
-	return err_set(&ret->error, ERR_INTERNAL,
-		       "the supervisor ended before the sandbox was ready");
+	struct start_report x;
+
+	if (io_read_full(ready, &x, sizeof(x)) != (ssize_t)sizeof(x)) {
+		(void)err_set(e, ERR_INTERNAL,
+			      "the supervisor ended before the sandbox was ready");
+		return EXIT_HUTCH;
+	}
+	*e = x.error;
+	if (e->kind == ERR_NONE)
+		return 0;
+	if (x.exit_code == EXIT_NOT_FOUND && o->policy.image != IMAGE_STORE)
+		report_explain_missing(e, &o->policy);
+	return x.exit_code;
 }
 
-/* Makes the sandbox, and returns 0 when it is ready. */
-static int create(struct create_options *o, struct start_outcome *ret)
+/* Returns the exit code. */
+static int create(struct create_options *o, struct err *e)
 {
-	struct err *e = &ret->error;
 	int ends[2];
-
-	ret->exit_code = EXIT_HUTCH;
 
 	report_network(&o->policy);
 	report_secrets(&o->policy);
 	if (pipe2(ends, O_CLOEXEC) < 0)
-		return err_sys(e, "pipe");
+		return err_sys(e, "pipe"), EXIT_HUTCH;
 	pid_t pid = fork();
 	if (pid < 0)
-		return err_sys(e, "fork");
+		return err_sys(e, "fork"), EXIT_HUTCH;
 	if (pid == 0) {
 		(void)close(ends[0]);
 		/* A reader of the JSON object waits until all writers have closed the
@@ -250,7 +283,7 @@ static int create(struct create_options *o, struct start_outcome *ret)
 						  * not see the supervisor close its
 						  * end */
 	(void)close(ends[1]);
-	return wait_ready(ends[0], ret);
+	return wait_ready(o, ends[0], e);
 }
 
 static int made(const struct create_options *o, struct err *e)
@@ -263,11 +296,11 @@ static int made(const struct create_options *o, struct err *e)
 
 /* Reports the error and returns the exit code.  ERR_NONE: hutch-image has reported the
  * error already. */
-static int failed(const struct start_outcome *x)
+static int failed(int code, const struct err *e)
 {
-	if (x->error.kind != ERR_NONE)
-		report_error(&x->error);
-	return x->exit_code;
+	if (e->kind != ERR_NONE)
+		report_error(e);
+	return code;
 }
 
 static int report_object(const struct create_options *o, int code, const struct err *e)
@@ -284,7 +317,7 @@ static int report_object(const struct create_options *o, int code, const struct 
 int main(int argc, char **argv)
 {
 	const char *me = argc > 0 ? argv[0] : "";
-	struct start_outcome x = { .exit_code = EXIT_HUTCH };
+	struct err e = { .kind = ERR_NONE };
 	struct create_options o;
 	int code;
 
@@ -295,18 +328,22 @@ int main(int argc, char **argv)
 		       : !strcmp(me, "hutch-start") ? VERB_START
 						    : VERB_CREATE);
 	launch_ready();
-	if (create_options_parse(&o, argv + 1, &x.error) < 0) {
-		code = failed(&x);
+	if (create_options_parse(&o, argv + 1, &e) < 0) {
+		code = failed(EXIT_HUTCH, &e);
 	} else if (o.options.wants_help) {
 		options_print_help(o.options.verb), code = 0;
 	} else {
 		/* Other descriptors are closed only now, after the options were read,
 		 * since --secret-file <(...) reads one of them. */
 		launch_close_others(o.options.json_fd, o.options.lease_fd);
-		code = create(&o, &x) < 0 || made(&o, &x.error) < 0 ? failed(&x) : 0;
+		code = create(&o, &e);
+		if (code == 0 && made(&o, &e) < 0)
+			code = EXIT_HUTCH;
+		if (code != 0)
+			code = failed(code, &e);
 	}
 	if (!o.options.wants_help)
-		code = report_object(&o, code, &x.error);
+		code = report_object(&o, code, &e);
 	create_options_done(&o);
 	return report_exit(code);
 }

@@ -61,9 +61,6 @@ static int do_stats(const struct request *call)
 	return request_answer(call, stats);
 }
 
-/* The time in ms after the grace of `stop` within which the executor must end. */
-#define STOP_MS 2000
-
 static void mourn(const struct request *call)
 {
 	struct mourner *m = mem_zeroed(1, sizeof(*m));
@@ -72,20 +69,6 @@ static void mourn(const struct request *call)
 			       .next = call->s->mourners };
 	call->s->mourners = m;
 	call->client->under_way++;
-}
-
-/* Tells the main process to end, or else all processes inside. */
-static void stop(struct supervisor *s, uint64_t grace_ms)
-{
-	struct err e;
-
-	if (main_process_stop(s)) {
-		clocks_stop(&s->clocks, grace_ms, s->now_ms);
-		return;
-	}
-	clocks_stop(&s->clocks, grace_ms + STOP_MS, s->now_ms);
-	if (channel_send_stop(&s->instance.channel, (uint32_t)grace_ms, &e) < 0)
-		instance_broke_protocol(&s->instance, &e);
 }
 
 static int do_stop(const struct request *call)
@@ -107,9 +90,15 @@ static int do_stop(const struct request *call)
 	}
 	s->is_stopping = s->jobs.is_closed = true;
 	ports_close(&s->launch->ports);
+	if (s->main.state != MAIN_NONE)
+		main_process_stop(s, grace_ms);
 	pause_end(s);
 	supervisor_set_status(s, REGISTRY_STOPPING);
-	stop(s, grace_ms);
+	if (s->main.state != MAIN_NONE)
+		return 0;
+	clocks_stop(&s->clocks, grace_ms, s->now_ms);
+	if (channel_send_stop(&s->instance.channel, (uint32_t)grace_ms, call->e) < 0)
+		instance_broke_protocol(&s->instance, call->e);
 	return 0;
 }
 

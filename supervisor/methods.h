@@ -10,14 +10,18 @@
  * 	methods_update.c	update: changes limits */
 #pragma once
 #include <stdbool.h>
+#include <stdint.h>
 
 struct request;
+struct supervisor;
 struct job;
 struct returned;
 
 /* Each method returns 0 if the request was answered or will be answered later;
  * otherwise an enum rpc_code, with the error in call->e. */
 int methods_start(const struct request *call);
+/* Returns a number that no process has, for a new one. */
+uint32_t methods_new_process(struct supervisor *s);
 /* Fills in the ids of the job's user; or j->user, if the user must be looked up in the
  * sandbox's files first. */
 int methods_get_user(const struct request *call, struct job *j);

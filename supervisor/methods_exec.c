@@ -90,7 +90,7 @@ static void on_started(void *context, struct job *j)
 
 	supervisor_event(s, "started", more);
 	if (main_process_is(s, j))
-		supervisor_ready(s);
+		main_process_started(s);
 	if (!j->owner)
 		return;
 	client_result(j->owner, j->request, result);
@@ -123,10 +123,10 @@ static void on_ended(void *context, struct job *j)
 	j->exit_event = s->events.next;
 	supervisor_event(s, "exited", more);
 	records_end(s, j, NULL);
-	if (main_process_is(s, j))
-		main_process_ended(s, exit_code_of(&j->exited));
 	j->owes_event = j->owner != NULL;
 	s->jobs.owed += j->owes_event;
+	if (main_process_is(s, j))
+		main_process_ended(s, j);
 }
 
 static bool may_tell(void *context, const struct client *c, const struct job *j)

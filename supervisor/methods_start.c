@@ -226,6 +226,15 @@ static int take_fds(const struct request *call, struct job *j, bool has_stdin)
 	return j->capture ? 0 : -1;
 }
 
+uint32_t methods_new_process(struct supervisor *s)
+{
+	uint32_t id = queue_new_id(&s->dispatcher.queue);
+
+	while (jobs_find(&s->jobs, id))
+		id = queue_new_id(&s->dispatcher.queue);
+	return id;
+}
+
 /* Hands the job over to jobs.h.  On failure the caller still owns it. */
 static int begin(const struct request *call, struct job *j, bool has_stdin)
 {
@@ -233,9 +242,7 @@ static int begin(const struct request *call, struct job *j, bool has_stdin)
 
 	if (check_client(call, j) < 0 || take_fds(call, j, has_stdin) < 0)
 		return RPC_FAILED;
-	j->id = queue_new_id(&s->dispatcher.queue);
-	while (jobs_find(&s->jobs, j->id))
-		j->id = queue_new_id(&s->dispatcher.queue);
+	j->id = methods_new_process(s);
 	j->owner = call->client;
 	j->begun_ms = events_now();
 	/* If the user must be looked up first, the audit log gets the entry later, with

@@ -326,10 +326,11 @@ void pause_end(struct supervisor *s)
 	answer_pauser(s, &why);
 	if (s->pause.phase == PAUSE_NOT)
 		return;
-	/* If thawing fails, the end of the sandbox kills frozen processes too.  The
-	 * request to stop lets all others go on, but a main process gets a signal. */
-	if (main_process_is_alive(s))
-		(void)apply(s, false, &why);
+	/* The message that asks all processes to end also lets them go on.  A main
+	 * process gets only its signal.  If thawing a cgroup fails, the end of the sandbox
+	 * kills frozen processes too. */
+	if (s->main.state != MAIN_NONE)
+		(void)apply(s, false, NULL);
 	else if (s->pause.by == PAUSE_BY_CGROUP)
 		(void)cgroup_freeze(&s->launch->cgroup, false, NULL);
 	let_time_go_on(s);

@@ -14,6 +14,7 @@
 #include "base/utf8.h"
 #include "cli/common/options.h"
 #include "policy/environment.h"
+#include "policy/json/json.h"
 #include "policy/policy.h"
 #include "policy/policy_file.h"
 #include "policy/port_spec.h"
@@ -49,18 +50,54 @@ static int say_variables(const struct policy *p, struct policy_file *said, struc
 	return 0;
 }
 
-static int check_hidden(const struct redact *m, const struct policy_file *said, struct err *e)
+/* Refuses a text that has the value of a secret in it; `where` says which text it is. */
+static int check_shown(const struct redact *m, const char *text, const char *where,
+		       struct err *e)
 {
-	for (size_t i = 0; i < said->count; i++) {
-		const struct setting *s = &said->items[i];
-		AUTO_FREE char *shown = redact_copy(m, s->value);
-		if (!strcmp(shown, s->value))
-			continue;
-		(void)err_set(e, ERR_REFUSED, "--keep would write the value of a secret to disk: it "
-					      "stands in %s", s->kind->key);
-		return err_remedy(e, "say that as --secret too, or leave --keep out");
-	}
+	AUTO_FREE char *shown = redact_copy(m, text);
+
+	if (!strcmp(shown, text))
+		return 0;
+	(void)err_set(e, ERR_REFUSED,
+		      "--keep would write the value of a secret to disk: it "
+		      "stands in %s",
+		      where);
+	return err_remedy(e, "say that as --secret too, or leave --keep out");
+}
+
+static int check_hidden(const struct redact *m, const struct policy *p,
+			const struct policy_file *said, struct err *e)
+{
+	for (size_t i = 0; i < said->count; i++)
+		if (check_shown(m, said->items[i].value, said->items[i].kind->key, e) < 0)
+			return -1;
+	for (size_t i = 0; i < p->argv.count; i++)
+		if (check_shown(m, p->argv.items[i], "the words of the main process", e) <
+		    0)
+			return -1;
 	return 0;
+}
+
+static bool is_text(const char *text)
+{
+	return utf8_is_valid((const uint8_t *)text, strlen(text), false);
+}
+
+static int check_args(const struct policy *p, struct err *e)
+{
+	AUTO_FREE char *args = restart_spec_args(p);
+
+	for (size_t i = 0; i < p->argv.count; i++)
+		if (!is_text(p->argv.items[i]))
+			return err_set(e, ERR_UNSUPPORTED,
+				       "--keep keeps only UTF-8 text, and a word "
+				       "of the main process is not");
+	return strlen(args) <= POLICY_FILE_BYTES_MAX
+		       ? 0
+		       : err_set(e, ERR_LIMIT,
+				 "--keep keeps words of the main process of up to %u "
+				 "bytes",
+				 POLICY_FILE_BYTES_MAX);
 }
 
 /* Refuses options that could not be saved or read back unchanged. */
@@ -70,7 +107,7 @@ static int check_readable(const struct policy_file *said, struct err *e)
 
 	for (size_t i = 0; i < said->count; i++) {
 		const char *value = said->items[i].value;
-		if (!utf8_is_valid((const uint8_t *)value, strlen(value), false))
+		if (!is_text(value))
 			return err_set(e, ERR_UNSUPPORTED, "--keep keeps only UTF-8 text, and the "
 							   "value of %s is not", said->items[i].kind->key);
 	}
@@ -85,11 +122,42 @@ int restart_spec_describe(const struct policy *p, struct policy_file *said, stru
 	struct redact m = { 0 };
 
 	if (say_variables(p, said, e) < 0 || say_cgroup(p, said, e) < 0 ||
-	    check_readable(said, e) < 0)
+	    check_readable(said, e) < 0 || check_args(p, e) < 0)
 		return -1;
-	int result = environment_mask(p, &m, e) < 0 ? -1 : check_hidden(&m, said, e);
+	int result = environment_mask(p, &m, e) < 0 ? -1 : check_hidden(&m, p, said, e);
 	redact_done(&m);
 	return result;
+}
+
+char *restart_spec_args(const struct policy *p)
+{
+	struct buffer b;
+
+	json_write_begin(&b);
+	json_write_open(&b, NULL, "[");
+	for (size_t i = 0; i < p->argv.count; i++)
+		json_write_text(&b, NULL, p->argv.items[i]);
+	json_write_close(&b, "]");
+	return json_write_end(&b);
+}
+
+int restart_spec_take_args(const char *text, struct list *to, struct err *e)
+{
+	AUTO_JSON struct json *doc = json_parse(text, strlen(text), e);
+	struct json_at root, item = { 0 };
+	const char *word;
+
+	if (!doc)
+		return -1;
+	json_root(doc, "args", &root);
+	if (json_expect(&root, JSON_ARRAY, e) < 0)
+		return -1;
+	while (json_step(&root, &item)) {
+		if (json_string(&item, &word, e) < 0)
+			return -1;
+		list_add(to, word);
+	}
+	return 0;
 }
 
 char *restart_spec_profile(const struct policy *p)

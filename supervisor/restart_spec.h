@@ -6,6 +6,7 @@
 #pragma once
 
 struct err;
+struct list;
 struct policy;
 struct run_options;
 struct policy_file;
@@ -15,6 +16,11 @@ struct policy_file;
  * ERR_LIMIT: the settings could not be read back unchanged. */
 int restart_spec_describe(const struct policy *p, struct policy_file *said,
 			  struct err *e);
+
+/* Returns the words of the main process for a saved spec, allocated; they are the policy's
+ * argv.  restart_spec_take_args() adds the words of such a text to a list. */
+char *restart_spec_args(const struct policy *p);
+int restart_spec_take_args(const char *text, struct list *to, struct err *e);
 
 /* Returns the content of the file of --seccomp, allocated.  It is saved because
  * commands in the sandbox may be able to change the file.  NULL: there is none, or it

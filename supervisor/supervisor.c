@@ -50,8 +50,10 @@ static bool is_idle(const struct supervisor *s)
 	for (size_t i = 0; i < s->client_count; i++)
 		if (s->clients[i]->is_user)
 			return false;
-	return s->jobs.alive == main_process_is_alive(s) &&
-	       s->launch->ports.visit_count == 0 && s->dispatcher.queue.count == 0;
+	/* The main process runs as long as the sandbox lives, so it is no use of it. */
+	const size_t alive = s->jobs.alive - main_process_is_alive(s);
+	return alive == 0 && s->launch->ports.visit_count == 0 &&
+	       s->dispatcher.queue.count == 0;
 }
 
 /* Reads the clock.  If the sandbox is in use, restarts its idle time.  That must be
@@ -130,6 +132,8 @@ void supervisor_end(struct supervisor *s, const char *reason, int exit_code,
 	if (!s->ending.reason) {
 		s->ending = (struct ending){ .reason = reason, .exit_code = exit_code,
 					     .limit = limit };
+		if (!strcmp(reason, "stopped"))
+			s->ending.exit_code = main_process_code(s);
 		if (e)
 			s->ending.error = *e;
 	}
@@ -189,16 +193,11 @@ static void answer_mourners(struct supervisor *s)
 
 /* Tells the outcome of the start to the process that waits for it, such as hutch
  * create. */
-static void tell_ready(struct supervisor *s, const struct err *e)
+static void tell_ready(struct supervisor *s, const struct start_report *x)
 {
-	const struct start_outcome x = {
-		.error = *e,
-		.exit_code = s->main.failed ? s->main.failed : EXIT_HUTCH,
-	};
-
 	if (s->ready < 0)
 		return;
-	(void)io_write_all(s->ready, &x, sizeof(x)); /* on failure: the waiting process
+	(void)io_write_all(s->ready, x, sizeof(*x)); /* on failure: the waiting process
 						      * has ended */
 	own_close(&s->ready);
 }
@@ -273,11 +272,14 @@ static int64_t due(const struct supervisor *s)
 static const struct ending ends[] = {
 	[CLOCKS_START] = { .reason = "error", .exit_code = EXIT_HUTCH },
 	[CLOCKS_STOP] = { .reason = "stopped" },
-	[CLOCKS_TIMEOUT] = { .reason = "timeout", .exit_code = EXIT_TIMED_OUT,
+	[CLOCKS_TIMEOUT] = { .reason = "timeout",
+			     .exit_code = EXIT_TIMED_OUT,
 			     .limit = "timeout" },
-	[CLOCKS_TTL] = { .reason = "timeout", .exit_code = EXIT_TIMED_OUT,
+	[CLOCKS_TTL] = { .reason = "timeout",
+			 .exit_code = EXIT_TIMED_OUT,
 			 .limit = "ttl" },
 	[CLOCKS_IDLE] = { .reason = "idle", .limit = "idle-timeout" },
+	[CLOCKS_RESTART] = { 0 },
 };
 _Static_assert(ARRAY_LEN(ends) == CLOCKS_COUNT, "an end has no row");
 
@@ -287,12 +289,10 @@ static void look_at_clocks(struct supervisor *s, int64_t now)
 	const struct ending *x = &ends[why];
 	struct err late;
 
-	if (why == CLOCKS_GO_ON)
+	if (why == CLOCKS_RESTART)
+		main_process_again(s);
+	if (!x->reason)
 		return;
-	if (why == CLOCKS_STOP && main_process_is_alive(s)) {
-		supervisor_end(s, "stopped", 137, NULL, NULL);
-		return;
-	}
 	(void)err_set(&late, ERR_SYSTEM, "the sandbox was not ready after %d s",
 		      CLOCKS_START_MS / 1000);
 	supervisor_end(s, x->reason, x->exit_code, x->limit,
@@ -329,23 +329,21 @@ static void send_requests(struct supervisor *s)
 
 void supervisor_ready(struct supervisor *s)
 {
-	struct err none = { 0 };
+	const struct start_report ready = { 0 };
 
+	if (s->status != REGISTRY_STARTED)
+		return;
 	supervisor_set_status(s, REGISTRY_READY);
 	clocks_ready(&s->clocks, s->now_ms);
-	tell_ready(s, &none);
+	tell_ready(s, &ready);
 }
 
 static void look_at_instance(struct supervisor *s)
 {
 	if (instance_is_over(&s->instance))
 		judge(s);
-	else if (s->status != REGISTRY_STARTED || s->instance.state != INSTANCE_READY)
-		return;
-	else if (!s->main.is_wanted)
+	else if (s->instance.state == INSTANCE_READY && s->main.state == MAIN_NONE)
 		supervisor_ready(s);
-	else if (!s->main.job)
-		main_process_start(s);
 }
 
 static void work(struct supervisor *s)
@@ -359,6 +357,7 @@ static void work(struct supervisor *s)
 			s); /* before clients_work(), which tells the clients the
 			     * result */
 		pause_look(s);
+		main_process_look(s);
 		send_requests(s);
 		has_more = clients_work(s) || has_more;
 	}
@@ -603,8 +602,9 @@ static void finish(struct supervisor *s)
 {
 	AUTO_FREE char *record = record_of(s);
 	AUTO_FREE char *members = text_format("\"record\":%s", record);
-	const bool was_ready = s->ready < 0,
-		   is_nobodys = !was_ready || s->lease.is_waiting || s->removes;
+	const bool was_ready = s->ready < 0, leaves_nothing = !was_ready ||
+							      s->lease.is_waiting ||
+							      s->leaves_nothing;
 	struct err e;
 
 	if (!was_ready && s->ending.error.kind == ERR_NONE)
@@ -632,14 +632,15 @@ static void finish(struct supervisor *s)
 	 * changed files then. */
 	cow_done(&s->launch->cow);
 	let_go_of_files(s);
-	if (registry_end(s->entry, record, is_nobodys ? REGISTRY_REMOVE : REGISTRY_KEEP,
-			 &e) < 0) {
+	if (registry_end(s->entry, record,
+			 leaves_nothing ? REGISTRY_REMOVE : REGISTRY_KEEP, &e) < 0) {
 		supervisor_log_add_err(&s->supervisor_log, LOG_LEVEL_ERROR, "supervisor",
 				       &e);
 		supervisor_event(s, "error", "");
 	}
-	tell_ready(s, &s->ending.error); /* after registry_end(), which makes the
-					  * sandbox's name free again */
+	const struct start_report x = { s->ending.error, s->ending.exit_code };
+	tell_ready(s, &x); /* after registry_end(), which makes the sandbox's name free
+			    * again */
 	outputs_end_logs(s);
 	pause_done(&s->pause);
 	answer_mourners(s);

@@ -15,7 +15,7 @@
  * 	methods.c	the methods of the protocol, with methods_exec.c and others
  * 	clocks.c	the time limits that end the sandbox
  * 	lease.c		ties the sandbox to one connection
- * 	main_process.c	ties the sandbox to one process
+ * 	main_process.c	starts the main process, whose end is the sandbox's end
  * 	samples.c	reports of consumption
  * 	net.c		rules about connections
  * 	pause.c		stops all processes for a while
@@ -85,17 +85,17 @@ struct ending {
 	struct err error;  /* the error that ended the sandbox; kind ERR_NONE: none */
 };
 
+/* The outcome of a start, which is written to the process that waits for it. */
+struct start_report {
+	struct err error; /* kind ERR_NONE: the sandbox is ready */
+	int exit_code;	  /* of the process that waits */
+};
+
 /* A client that has asked for the sandbox's end and waits for it. */
 struct mourner {
 	struct client *client;
 	char *request; /* owned; the id of the client's request */
 	struct mourner *next;
-};
-
-/* The outcome of the start, as the process that waits for it gets it. */
-struct start_outcome {
-	struct err error; /* kind ERR_NONE: the sandbox is ready */
-	int exit_code;	  /* with an error: that of the process that waits */
 };
 
 struct supervisor {
@@ -111,7 +111,6 @@ struct supervisor {
 	struct lease lease;
 	struct samples samples;
 	struct main_process main;
-	bool removes;	      /* --rm: nothing is kept of the sandbox */
 	struct limits limits; /* the present limits: the policy's, or as changed by the
 			       * method `update` */
 	int ready; /* owned: a pipe for the outcome of the start; -1: the outcome was
@@ -127,6 +126,7 @@ struct supervisor {
 	bool is_restart; /* a kept sandbox was started again: its saved spec stays even
 			  * if that fails */
 	bool is_stopping, has_landlock;
+	bool leaves_nothing; /* --rm: no record and no log stay after the end */
 	bool has_ended; /* the sandbox has ended: every further request gets an error */
 	bool has_left;  /* a client has used up its time in this turn, and has more
 			 * lines */
@@ -154,9 +154,9 @@ void supervisor_run(struct supervisor *s);
  * idle time begins again. */
 void supervisor_look_at_clock(struct supervisor *s);
 void supervisor_set_status(struct supervisor *s, enum registry_status status);
-/* Notes that the sandbox is ready, and tells the process that waits for it. */
-void supervisor_ready(struct supervisor *s);
 void supervisor_event(struct supervisor *s, const char *name, const char *more);
+/* To be called when everything is started: tells the process that waits for it. */
+void supervisor_ready(struct supervisor *s);
 /* Kills the sandbox and notes the reason.  If there is a reason already, that one
  * stays. */
 void supervisor_end(struct supervisor *s, const char *reason, int exit_code,

@@ -325,6 +325,13 @@ static char *record_of(const struct client *c)
 	return record;
 }
 
+/* Returns whether a sandbox that ended so has the exit code of its main process, which no
+ * other command has. */
+static bool is_of_main(const char *reason)
+{
+	return reason && (!strcmp(reason, "exited") || !strcmp(reason, "stopped"));
+}
+
 int client_ended(struct client *c, struct err *e)
 {
 	struct json_view record = { 0 };
@@ -341,7 +348,8 @@ int client_ended(struct client *c, struct err *e)
 	}
 	AUTO_FREE char *reason = json_view_string(json_view_get(record, "reason"));
 	AUTO_FREE char *message = json_view_string(json_view_get(record, "message"));
-	if (json_view_integer(json_view_get(record, "exit_code"), &code) && code > 0 &&
+	if (!is_of_main(reason) &&
+	    json_view_integer(json_view_get(record, "exit_code"), &code) && code > 0 &&
 	    code < 256)
 		c->exit_code = (int)code;
 	return err_set(e, ERR_GONE, "sandbox '%s' has ended (%.60s)%s%.400s", c->name,

@@ -446,20 +446,24 @@ static int take_learn(struct run_options *o, const char *value, struct err *e)
 	return set_text(&o->learn, value);
 }
 
-/* Takes --rm, which hutch run accepts for docker's sake: its sandbox is always
- * removed. */
+/* Takes --rm.  A sandbox of `hutch run` is always removed. */
 static int take_rm(struct run_options *o, const char *value, struct err *e)
 {
 	(void)value, (void)e;
-	o->removes = true;
+	o->leaves_nothing = true;
 	return 0;
 }
 
 static int take_main(struct run_options *o, const char *value, struct err *e)
 {
 	(void)value, (void)e;
-	o->is_main = true;
+	o->has_main = true;
 	return 0;
+}
+
+static int take_restart(struct run_options *o, const char *value, struct err *e)
+{
+	return restart_rule_parse(value, &o->restart, e);
 }
 
 static int take_stream(struct run_options *o, const char *value, struct err *e)
@@ -525,6 +529,9 @@ const struct option option_table[] = {
 	{ 0, "entrypoint", "CMD", take_entrypoint, "in place of the image's" },
 	{ 0, "upper", "DIR", take_upper, "keep files written over the image in DIR" },
 	{ 0, "keep", NULL, take_keep, "it can be started again, with its files" },
+	{ 0, "main", NULL, take_main, "run the image's command, and end with it" },
+	{ 0, "restart", "RULE", take_restart,
+	  "start it again: no, on-failure[:N], always" },
 	{ 'v', "volume", "SRC:DST[:ro|rw|cow]", take_volume,
 	  "show a folder or file of the host" },
 	{ 0, "workspace", "DIR[:ro|rw|cow]", take_workspace, "show DIR at /workspace" },
@@ -594,8 +601,7 @@ const struct option option_table[] = {
 	{ 0, "rule", "JSON", take_rule, "a rule for actions: man hutch-policy" },
 	{ 0, "confirm", NULL, take_confirm, "ask the client about actions" },
 	{ 0, "lint", NULL, take_lint, "add messages of the rootfs' linter to edits" },
-	{ 0, "main", NULL, take_main, "a command whose end is the sandbox's end" },
-	{ 0, "rm", NULL, take_rm, "keep nothing of it; with run always so" },
+	{ 0, "rm", NULL, take_rm, "leave nothing; hutch run never does" },
 	{ 'q', "quiet", NULL, take_quiet, "no notes of hutch's on stderr" },
 	{ 'h', "help", NULL, take_help, "this text" },
 };

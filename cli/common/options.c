@@ -40,9 +40,8 @@ static const struct {
 	{ "detach", VERB_EXEC },
 	{ "stdio", VERB_RUN },
 	{ "json", VERB_RUN | BOXES | VERB_START | VERB_WHY },
-	{ "rm", VERB_RUN | VERB_CREATE },
-	{ "entrypoint", VERB_RUN | VERB_CREATE },
-	{ "main", VERB_CREATE },
+	{ "rm", VERB_RUN | BOXES },
+	{ "entrypoint", VERB_RUN | BOXES },
 	{ "learn", VERB_RUN },
 	{ "name", VERB_RUN | VERB_ACT },
 	{ "image", MAKERS & ~VERB_FORK },
@@ -56,6 +55,8 @@ static const struct {
 	{ "lint", VERB_ACT | BOXES },
 	{ "sample", BOXES },
 	{ "keep", BOXES },
+	{ "main", BOXES },
+	{ "restart", BOXES },
 	{ "lease", BOXES },
 };
 
@@ -97,13 +98,13 @@ static const struct {
 	  "\nExit codes: 0 at the end of input; 124 timed out; 125 hutch failed, or the\nsandbox "
 	  "ended; 128+N hutch was ended by signal N.  More: man hutch-act\n" },
 	{ VERB_CREATE, "create",
-	  "hutch create [OPTIONS] NAME\nhutch create [OPTIONS] --main NAME [--] [ARG...]\n\n"
-	  "A sandbox that lives on under this name, for hutch exec, shell, act, stop; with\n--main "
-	  "until that command has ended.\n\n",
-	  "\nExit codes: 0 when it is ready; 125 hutch failed; 126, 127 with --main.\nMore: man "
-	  "hutch-create\n" },
+	  "hutch create [OPTIONS] NAME\nhutch create --main [OPTIONS] NAME [-- ARG...]\n\nA sandbox "
+	  "that lives on under this name, for hutch exec, shell, act, stop.  With\n--main it lives "
+	  "as long as its main process.\n\n",
+	  "\nExit codes: 0 when it is ready; 125 hutch failed; of the main process: 126 found\nbut "
+	  "not run, 127 not found.  More: man hutch-create\n" },
 	{ VERB_FORK, "fork",
-	  "hutch fork [OPTIONS] SANDBOX|SNAPSHOT NAME\n\nA sandbox that lives on under this name "
+	  "hutch fork [OPTIONS] SANDBOX|SNAPSHOT NAME [-- ARG...]\n\nA sandbox that lives on under this name "
 	  "and whose root begins as that of another\none is now, or as a snapshot has it.\n\n",
 	  "\nExit codes: 0 when it is ready; 125 hutch failed.  More: man hutch-snapshot\n" },
 	{ VERB_START, "start",
@@ -191,8 +192,8 @@ static int tell_other_verb(enum verb verb, const struct option *o, struct err *e
 			       has_option(VERB_ACT, o) ? "act" : "exec");
 	if (verb & BOXES)
 		return err_set(e, ERR_USAGE,
-			       "--%s makes no sense for hutch %s, which returns before "
-			       "any command ends",
+			       "--%s makes no sense for hutch %s, which runs no "
+			       "command",
 			       o->name, verb_name(verb));
 	return err_set(e, ERR_USAGE,
 		       "--%s makes no sense for hutch act, whose stdin and stdout "
@@ -267,6 +268,8 @@ static int take(const struct option *o, struct run_options *ret, const char *val
 	/* A policy's `network: none` gives way to --allow, and a flag does not. */
 	if (!strcmp(o->name, "network"))
 		ret->policy->has_network_flag = true;
+	if (!strcmp(o->name, "entrypoint"))
+		ret->has_entrypoint_flag = true;
 	return o->take(ret, value, e);
 }
 

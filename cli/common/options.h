@@ -3,6 +3,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "policy/restart_rule.h"
+
 struct err;
 struct policy;
 struct policy_file;
@@ -28,10 +30,13 @@ struct run_options {
 	char *learn; /* --learn: the file, owned; NULL: nothing is learned */
 	bool streams; /* --stream */
 	bool confirms; /* --confirm */
-	bool is_main;  /* --main of hutch create */
-	bool removes;  /* --rm */
 	uint64_t ttl_ms, idle_ms, sample_ms; /* flags of hutch create, in ms; 0: not
 					      * given */
+	bool has_main;	     /* --main: the words behind "--" are its main process's */
+	bool leaves_nothing; /* --rm of hutch create */
+	struct restart_rule restart; /* --restart */
+	bool has_entrypoint_flag; /* --entrypoint was given as a flag: a policy may have it
+				   * for other verbs */
 	bool detaches; /* --detach */
 	bool has_dashes; /* "--" stood behind the flags */
 	int lease_fd; /* of hutch create: the socket whose end ends the sandbox (--lease);

@@ -446,6 +446,13 @@ static int explain_name(struct err *e, const char *name, const struct policy *po
 		found, found, found);
 }
 
+void report_explain_missing_in(struct err *e, const char *command, const char *image)
+{
+	(void)err_set(e, ERR_NOT_FOUND, "%.200s: command not found in the image %.200s",
+		      command, image);
+	(void)report_hint_at_shell(e, command);
+}
+
 void report_explain_missing(struct err *e, const struct policy *policy)
 {
 	const char *name = policy->argv.items[0];

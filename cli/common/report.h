@@ -66,6 +66,8 @@ int report_exit(int code);
  * object could not be written, after printing that error. */
 int report_made(int json_fd, const char *name, const struct err *e);
 
+/* Says in the error that a command was not found in an image of the store. */
+void report_explain_missing_in(struct err *e, const char *command, const char *image);
 /* Explains in the error why a command was not found inside.  If the command is on
  * the caller's PATH, the error says so, and which flag would show it inside. */
 void report_explain_missing(struct err *e, const struct policy *policy);

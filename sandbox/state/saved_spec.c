@@ -31,7 +31,7 @@
 #define POLICY	    "policy.json"
 #define PLACES	    "places"
 #define PROFILE	    "seccomp.json"
-#define COMMAND	    "command"
+#define ARGS	    "args"
 #define FILES	    "files"
 #define FIRST	    "first"
 #define PREFIX_NEW  ".new-"
@@ -57,7 +57,7 @@ void saved_spec_done(struct saved_spec *d)
 	free(d->digest);
 	free(d->places);
 	free(d->profile);
-	list_done(&d->command);
+	free(d->args);
 	free(d->path);
 	own_close(&d->folder);
 	saved_spec_init(d);
@@ -169,41 +169,14 @@ static char *print_about(const struct saved_spec *d)
 		VERSION, d->id, d->created, image, digest);
 }
 
-static int put_bytes(int folder, const char *name, const void *bytes, size_t len,
-		     struct err *e)
+static int put(int folder, const char *name, const char *text, struct err *e)
 {
 	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
 	AUTO_CLOSE int fd = openat(folder, name, flags, 0600);
 
-	if (fd < 0 || io_write_all(fd, bytes, len) < 0 || fsync(fd) < 0)
+	if (fd < 0 || io_write_all(fd, text, strlen(text)) < 0 || fsync(fd) < 0)
 		return err_sys(e, "write %s", name);
 	return 0;
-}
-
-static int put(int folder, const char *name, const char *text, struct err *e)
-{
-	return put_bytes(folder, name, text, strlen(text), e);
-}
-
-static int put_command(const struct saved_spec *d, struct err *e)
-{
-	struct buffer b;
-	int result = 0;
-
-	buffer_init(&b, POLICY_FILE_BYTES_MAX);
-	for (size_t i = 0; result == 0 && i < d->command.count; i++) {
-		const char *word = d->command.items[i];
-		if (!buffer_append(&b, (const uint8_t *)word, strlen(word) + 1))
-			result = err_set(e, ERR_LIMIT,
-					 "the command of a kept sandbox has more than %u "
-					 "bytes",
-					 POLICY_FILE_BYTES_MAX);
-	}
-	if (result == 0)
-		result =
-			put_bytes(d->folder, COMMAND, buffer_data(&b), buffer_len(&b), e);
-	buffer_done(&b);
-	return result;
 }
 
 static int fill(struct saved_spec *d, const struct policy_file *said, struct err *e)
@@ -217,7 +190,7 @@ static int fill(struct saved_spec *d, const struct policy_file *said, struct err
 		return -1;
 	if (d->profile && put(d->folder, PROFILE, d->profile, e) < 0)
 		return -1;
-	if (d->has_command && put_command(d, e) < 0)
+	if (d->args && put(d->folder, ARGS, d->args, e) < 0)
 		return -1;
 	return put(d->folder, PLACES, d->places ? d->places : "", e);
 }
@@ -456,23 +429,18 @@ int saved_spec_find(const char *name, struct saved_spec *ret, struct err *e)
 		e, "`hutch ps -a` shows which are; one is if it was made with --keep");
 }
 
-/* Reads the words of the main process; a sandbox without one has no such file. */
-static int read_command(struct saved_spec *d, struct err *e)
+/* Reads the words of the main process; there are none without one. */
+static int read_args(struct saved_spec *d, struct err *e)
 {
-	AUTO_FREE char *text = NULL;
-	struct stat st;
+	struct err why = { 0 };
 	size_t len;
 
-	list_done(&d->command);
-	d->has_command = false;
-	if (fstatat(d->folder, COMMAND, &st, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
+	own_free(&d->args);
+	if (read_part(d, ARGS, &d->args, &len, &why) == 0 || why.sys == ENOENT)
 		return 0;
-	if (read_part(d, COMMAND, &text, &len, e) < 0)
-		return -1;
-	d->has_command = true;
-	for (size_t at = 0; at < len; at += strlen(text + at) + 1)
-		list_add(&d->command, text + at);
-	return d->command.count ? 0 : err_set(e, ERR_SYSTEM, "it has no word");
+	if (e)
+		*e = why;
+	return err_in(e, "%s/" ARGS, d->path);
 }
 
 int saved_spec_read(struct saved_spec *d, struct policy_file *ret, struct err *e)
@@ -483,8 +451,8 @@ int saved_spec_read(struct saved_spec *d, struct policy_file *ret, struct err *e
 	own_free(&d->places);
 	if (read_part(d, PLACES, &d->places, &len, e) < 0)
 		return err_in(e, "%s/" PLACES, d->path);
-	if (read_command(d, e) < 0)
-		return err_in(e, "%s/" COMMAND, d->path);
+	if (read_args(d, e) < 0)
+		return -1;
 	return policy_file_read(ret, path, e);
 }
 

@@ -9,9 +9,8 @@
  *	    policy.json	all that its flags and policies said, as one policy file
  *			(policy/policy_file.h); only the names of secrets
  *	    places	the places on the host that it leads to (supervisor/restart_spec.h)
- *	    command	the words of its main process (--main), a NUL behind each, if it has
- *			one
  *	    seccomp.json	the text of the --seccomp profile, if there was one
+ *	    args	the words of its main process, if there is one
  *	    files/	an upper layer (overlay_upper.h), unless --upper names another place
  *	    first	which process was pid 1 of its last run
  *	kept/.new-X, .gone-X	being made or removed; left over if no process locks it
@@ -28,7 +27,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/list.h"
 #include "sandbox/state/registry.h"
 
 struct err;
@@ -46,8 +44,8 @@ struct saved_spec {
 			* before saved_spec_make() or by saved_spec_read() */
 	char *profile; /* owned: text of the --seccomp profile; set before
 			* saved_spec_make(); NULL: none */
-	bool has_command;    /* it has a main process, whose words are: */
-	struct list command; /* set before saved_spec_make() or by saved_spec_read() */
+	char *args; /* owned: the words of the main process (supervisor/restart_spec.h);
+			* set before saved_spec_make() or by saved_spec_read(); NULL: none */
 	char *path;    /* owned: path of kept/NAME; NULL: none */
 	int folder;    /* owned: descriptor of `path`; holds the lock after
 			* saved_spec_make() or saved_spec_take() */
@@ -56,7 +54,7 @@ struct saved_spec {
 void saved_spec_init(struct saved_spec *d);
 void saved_spec_done(struct saved_spec *d);
 
-/* Keeps a sandbox: makes its folder from the members `name` to `command`,
+/* Keeps a sandbox: makes its folder from the members `name` to `args`,
  * except `created`, and takes the lock.  ERR_EXISTS: a sandbox of this name is
  * kept. */
 int saved_spec_make(struct saved_spec *d, const struct policy_file *said, struct err *e);

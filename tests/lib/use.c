@@ -101,6 +101,25 @@ static void run_at_once(void)
 	trial_end(h);
 }
 
+/* The words of a main process come behind the name, which the handle has to find. */
+static void make_one_with_a_main_process(void)
+{
+	const char *const args[] = { "--main", "box",  "--",
+				     "sh",     "-c",   "exec sleep \"$1\"",
+				     "--",     "1000", NULL };
+	const struct hutch_how how = { .size = sizeof(how), .program = trial_program() };
+	struct hutch_error e;
+	struct hutch *h;
+	char said[10];
+
+	works(&e, hutch_create(args, &how, &h, &e) == 0);
+	works(&e, hutch_ready(h, PATIENCE_MS, &e) == 0);
+	check(!strcmp(hutch_name(h), "box"));
+	check(trial_sh(h, "grep -hx sleep /proc/*/comm", said, sizeof(said)) == 0);
+	check(!strcmp(said, "sleep\n"));
+	trial_end(h);
+}
+
 static void keep_no_more_than_16_mib(void)
 {
 	struct hutch *h = trial_create("box");
@@ -600,6 +619,7 @@ static void read_fractions_in_any_locale(void)
 const struct trial trials_use[] = {
 	{ "run_commands", run_commands },
 	{ "run_at_once", run_at_once },
+	{ "make_one_with_a_main_process", make_one_with_a_main_process },
 	{ "keep_no_more_than_16_mib", keep_no_more_than_16_mib },
 	{ "serve_an_event_loop", serve_an_event_loop },
 	{ "open_for_a_caller_that_only_polls", open_for_a_caller_that_only_polls },

@@ -203,7 +203,7 @@ has_samples() {
 	one_sentence "hutch create takes one name, but got 'a' and 'b'"
 	grep -q 'hutch create a, then hutch exec a b' <<<"$stderr"
 	hutch create -- true
-	one_sentence "hutch create takes a name, but 'true' stands behind '--'"
+	one_sentence "hutch create runs no command, but 'true' stands behind '--'"
 	grep -q 'hutch create NAME, then hutch exec NAME true' <<<"$stderr"
 	hutch create a --memory 1g
 	one_sentence "hutch create takes its options before the name, but got '--memory' behind 'a'"

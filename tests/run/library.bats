@@ -34,7 +34,7 @@ done_by() {
 }
 
 @test "commands are run with their streams, from their start to their end" {
-	done_by run_commands run_at_once keep_no_more_than_16_mib
+	done_by run_commands run_at_once make_one_with_a_main_process keep_no_more_than_16_mib
 }
 
 @test "an event loop polls one descriptor, and nothing waits" {

@@ -3,6 +3,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,6 +12,7 @@
 #include "base/own.h"
 
 #define NOW	1000000
+#define STOP_MS 2000 /* as clocks.c has it */
 #define NEVER	(-NOW)
 
 /* A sandbox that is made at NOW.  All times are in ms after that. */
@@ -20,6 +22,9 @@ struct life {
 	int64_t ready; /* when it becomes ready; NEVER: it does not */
 	int64_t used;  /* end of the last use; 0: it was never used */
 	int64_t stop, grace;
+	bool has_main; /* the stop is for its main process */
+	int64_t ended,
+		delay; /* when the main process ended, to be started after `delay` */
 	int64_t due;
 	enum clocks_end end;
 };
@@ -48,11 +53,13 @@ static const struct life lives[] = {
 	{ .idle = 50, .ready = 100, .due = 150, .end = CLOCKS_IDLE },
 	{ .idle = 50, .ready = 100, .used = 149, .due = 199, .end = CLOCKS_IDLE },
 	{ .idle = 50, .ttl = 60, .ready = 1, .used = 11, .due = 60, .end = CLOCKS_TTL },
-	{ .ready = 1, .stop = 10, .grace = 1, .due = 11, .end = CLOCKS_STOP },
+	/* After a stop the processes have the grace period, and the executor has
+	 * STOP_MS more. */
+	{ .ready = 1, .stop = 10, .due = 10 + STOP_MS, .end = CLOCKS_STOP },
 	{ .ready = 1,
 	  .stop = 10,
 	  .grace = 5000,
-	  .due = 5010,
+	  .due = 5010 + STOP_MS,
 	  .end = CLOCKS_STOP },
 	{ .timeout = 2500,
 	  .ready = 1,
@@ -60,12 +67,36 @@ static const struct life lives[] = {
 	  .grace = 5000,
 	  .due = 2500,
 	  .end = CLOCKS_TIMEOUT },
-	{ .timeout = 10,
+	{ .timeout = 10 + STOP_MS,
 	  .ready = 1,
-	  .stop = 9,
-	  .grace = 1,
-	  .due = 10,
+	  .stop = 10,
+	  .due = 10 + STOP_MS,
 	  .end = CLOCKS_STOP },
+	/* A main process has the grace period, and no more. */
+	{ .ready = 1,
+	  .stop = 10,
+	  .grace = 5000,
+	  .has_main = true,
+	  .due = 5010,
+	  .end = CLOCKS_STOP },
+	{ .ready = 1, .stop = 10, .has_main = true, .due = 10, .end = CLOCKS_STOP },
+	/* A restart comes after any end. */
+	{ .ready = 1, .ended = 20, .delay = 100, .due = 120, .end = CLOCKS_RESTART },
+	{ .ttl = 120,
+	  .ready = 1,
+	  .ended = 20,
+	  .delay = 100,
+	  .due = 120,
+	  .end = CLOCKS_TTL },
+	{ .idle = 50,
+	  .ready = 1,
+	  .used = 10,
+	  .ended = 20,
+	  .delay = 100,
+	  .due = 60,
+	  .end = CLOCKS_IDLE },
+	/* A delay of 0 means that it is not started again. */
+	{ .ready = 1, .ended = 20, .due = NEVER },
 };
 
 static void live(struct clocks *c, const struct life *l)
@@ -83,7 +114,10 @@ static void live(struct clocks *c, const struct life *l)
 	if (l->used)
 		clocks_use(c, NOW + l->used);
 	if (l->stop)
-		clocks_stop(c, (uint64_t)l->grace, NOW + l->stop);
+		(l->has_main ? clocks_end : clocks_stop)(c, (uint64_t)l->grace,
+							 NOW + l->stop);
+	if (l->ended)
+		clocks_restart(c, l->delay, NOW + l->ended);
 }
 
 static void expect(const struct clocks *c, size_t row, int64_t at, enum clocks_end end)

@@ -35,6 +35,10 @@ if TYPE_CHECKING:
         """The flags of `hutch fork`."""
 
         policy: Union[Path, Mapping[str, Any], Sequence[Path]]
+        main: Union[bool, Sequence[str]]
+        restart: str
+        rm: bool
+        entrypoint: str
         upper: Path
         keep_files: bool
         volume: Texts
@@ -84,9 +88,6 @@ if TYPE_CHECKING:
 
         image: str
         pull: str
-        main: Union[bool, Sequence[str]]
-        entrypoint: str
-        rm: bool
 
 
 # The kinds of arguments.  switch: True or False; one: one value; many: one value or several; any
@@ -105,9 +106,10 @@ FLAGS: Dict[str, str] = {
     "pids_limit": "one", "disk": "one", "cgroup_parent": "one", "best_effort": "switch",
     "ulimit": "ulimit", "timeout": "duration", "ttl": "duration", "idle_timeout": "duration",
     "sample": "duration",
-    "audit": "one", "rule": "rule", "lint": "switch", "main": "main", "entrypoint": "one", "rm": "switch",
+    "audit": "one", "rule": "rule", "lint": "switch",
+    "main": "main", "restart": "one", "entrypoint": "one", "rm": "switch",
 }
-NOT_FORK = ("image", "pull", "main", "entrypoint", "rm")
+NOT_FORK = ("image", "pull")
 # This flag has another name than in hutch, since the argument `keep` already decides whether the
 # sandbox lives on after a `with` block.
 RENAMED = {"keep_files": "keep"}

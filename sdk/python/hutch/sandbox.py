@@ -821,7 +821,7 @@ def made_words(verb: str, source: Tuple[str, ...], name: str, command: List[str]
     """The words behind the flags of a verb that makes a sandbox.  hutch create takes a "--" only
     behind the name, where the command of its main process stands."""
     if verb != "create":
-        return ["--", *source, name]
+        return ["--", *source, name, *command]
     if name.startswith("-"):
         raise InvalidError(f"{name!r} is no name of a sandbox")
     return [name, *command]

@@ -60,6 +60,7 @@ class Flags(unittest.TestCase):
                                                         "--volume a:/b --volume c:/d:ro"),
                 ({"read_only": True, "lint": False, "image": None}, "--read-only"),
                 ({"keep_files": True}, "--keep"),
+                ({"main": True, "restart": "always", "rm": False}, "--main --restart always"),
                 ({"env": {"A": "1", "B": None}}, "--env A=1 --env B"),
                 ({"env": "A=1"}, "--env A=1"),
                 ({"timeout": 1.5, "ttl": 90, "idle_timeout": datetime.timedelta(minutes=2)},
@@ -69,6 +70,12 @@ class Flags(unittest.TestCase):
                 ({"rule": '{"a":1}'}, '--rule {"a":1}')]:
             with self.subTest(given):
                 self.assertEqual(" ".join(flags.words(given).argv), words)
+
+    def test_the_words_of_a_main_process_come_behind_the_name(self):
+        words = flags.words({"main": ["sh", "-c", "exit 3"]})
+        self.assertEqual((words.argv, words.command), (["--main"], ["--", "sh", "-c", "exit 3"]))
+        with self.assertRaisesRegex(hutch.InvalidError, "NUL"):
+            flags.words({"main": ["a\0b"]})
 
     def test_a_rule_may_be_an_object(self):
         rule = {"command": "git push **", "decision": "deny", "reason": "no"}

@@ -477,6 +477,11 @@ class Doing:
         self.assertRaises(hutch.NotFoundError, self.attached, "../x", program=self.program)
         self.assertRaises(hutch.HutchError, box.run, "true")
 
+    def test_a_sandbox_ends_with_its_main_process(self):
+        with self.box(main=["sleep", "1000"]) as box:
+            box.stop()
+        self.assertEqual((box.end().reason, box.end().exit_code), ("stopped", 143))
+
     def test_an_exception_in_the_block_ends_it_and_is_told(self):
         with self.assertRaises(ZeroDivisionError):
             with self.box() as box:
