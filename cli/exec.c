@@ -319,6 +319,9 @@ static void on_socket(struct visit *v)
 	take_messages(v);
 	if (v->state < DRAINING && v->client.is_closed) {
 		(void)client_ended(&v->client, &v->error);
+		/* The end of a sandbox kills all processes in it. */
+		if (v->state == RUNNING && v->client.exit_code == EXIT_HUTCH)
+			v->client.exit_code = 128 + SIGKILL;
 		fail(v);
 	}
 }

@@ -105,7 +105,7 @@ a b c' ]
 @test "the end of the main process ends everything else in the sandbox" {
 	waiting -- :
 	hutch exec box sh -c 'echo 4 >/w/go; exec sleep 1000'
-	[ "$status" -eq 125 ]
+	[ "$status" -eq 137 ]
 	ends 4 exited
 }
 
