@@ -79,7 +79,7 @@ FILES_policy/egress := address egress_check egress_presets egress_rule egress_ru
 USES_policy/egress := base policy/json
 
 FILES_policy := bpf_eval command_option commands commands_builtin commands_run egress_policy environment \
-    extra_host isolation wildcard policy protect port_spec restart_rule units rules policy_file policy_file_print syscalls volume
+    extra_host isolation wildcard policy protect port_spec restart_rule signal_name units rules policy_file policy_file_print syscalls volume
 USES_policy := base policy/json policy/bash policy/egress
 
 FILES_protocol := action action_errand socket_splice message
@@ -194,7 +194,7 @@ FILES_actions := action action_errand action_git dedup args stderr_denials dispa
 USES_actions := base policy/json policy/bash policy protocol store egress/launch sandbox/cgroup sandbox/plan sandbox/monitor \
     sandbox/launch sandbox/explain cli/common rootfs-tools/changes
 
-FILES_supervisor := restart_spec restarts main_process signal_name request capture clients clocks confine events info jobs supervisor_log output_ring lease log \
+FILES_supervisor := restart_spec restarts main_process request capture clients clocks confine events info jobs supervisor_log output_ring lease log \
     methods methods_exec methods_net methods_port methods_start methods_update methods_user create_options outputs \
     net net_rules outputs_tell peer records rpc samples pause supervisor connection
 USES_supervisor := base policy/json policy/seccomp policy/egress policy protocol store sandbox/kernel egress/launch \

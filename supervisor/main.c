@@ -17,12 +17,12 @@
 #include "cli/common/options.h"
 #include "cli/common/report.h"
 #include "policy/policy.h"
+#include "policy/signal_name.h"
 #include "sandbox/launch/launch.h"
 #include "sandbox/launch/result.h"
 #include "sandbox/state/registry.h"
 #include "sandbox/state/saved_spec.h"
 #include "supervisor/create_options.h"
-#include "supervisor/signal_name.h"
 #include "supervisor/supervisor.h"
 
 /* Leaves the caller's session and working directory: a process in a directory keeps its
@@ -118,6 +118,8 @@ static int stop_signal(const struct launch *l, const struct create_options *o)
 {
 	const char *said = l->store_image.launch_config.stop_signal;
 
+	if (o->options.stop_signal)
+		return o->options.stop_signal;
 	return o->policy.image == IMAGE_STORE && said ? signal_name_parse(said) : SIGTERM;
 }
 

@@ -10,10 +10,10 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "policy/signal_name.h"
 #include "sandbox/launch/result.h"
 #include "supervisor/records.h"
 #include "supervisor/request.h"
-#include "supervisor/signal_name.h"
 #include "supervisor/supervisor.h"
 
 #define PROGRAM_MAX 256

@@ -21,6 +21,7 @@
 #include "policy/port_spec.h"
 #include "policy/protect.h"
 #include "policy/rules.h"
+#include "policy/signal_name.h"
 #include "policy/units.h"
 #include "policy/volume.h"
 #include "sandbox/kernel/caps.h"
@@ -466,6 +467,17 @@ static int take_restart(struct run_options *o, const char *value, struct err *e)
 	return restart_rule_parse(value, &o->restart, e);
 }
 
+static int take_stop_signal(struct run_options *o, const char *value, struct err *e)
+{
+	o->stop_signal = signal_name_parse(value);
+	return o->stop_signal
+		       ? 0
+		       : err_set(e, ERR_USAGE,
+				 "--stop-signal takes a signal, such as TERM, SIGINT or "
+				 "15, not '%.60s'",
+				 value);
+}
+
 static int take_stream(struct run_options *o, const char *value, struct err *e)
 {
 	(void)value, (void)e;
@@ -532,6 +544,7 @@ const struct option option_table[] = {
 	{ 0, "main", NULL, take_main, "run the image's command, and end with it" },
 	{ 0, "restart", "RULE", take_restart,
 	  "start it again: no, on-failure[:N], always" },
+	{ 0, "stop-signal", "SIGNAL", take_stop_signal, "by which hutch stop asks it to end" },
 	{ 'v', "volume", "SRC:DST[:ro|rw|cow]", take_volume,
 	  "show a folder or file of the host" },
 	{ 0, "workspace", "DIR[:ro|rw|cow]", take_workspace, "show DIR at /workspace" },

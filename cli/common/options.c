@@ -57,6 +57,7 @@ static const struct {
 	{ "keep", BOXES },
 	{ "main", BOXES },
 	{ "restart", BOXES },
+	{ "stop-signal", BOXES },
 	{ "lease", BOXES },
 };
 

@@ -35,6 +35,7 @@ struct run_options {
 	bool has_main;	     /* --main: the words behind "--" are its main process's */
 	bool leaves_nothing; /* --rm of hutch create */
 	struct restart_rule restart; /* --restart */
+	int stop_signal;	     /* --stop-signal; 0: not given */
 	bool has_entrypoint_flag; /* --entrypoint was given as a flag: a policy may have it
 				   * for other verbs */
 	bool detaches; /* --detach */

@@ -217,6 +217,28 @@ a b c' ]
 	nothing_of_box
 }
 
+@test "--stop-signal wins over the signal of the image, and is kept" {
+	export XDG_DATA_HOME=$T/data
+	room data
+	needs_data_attributes
+	image image
+	main --keep --image "dir:$T/image" -v /usr:/usr:ro --stop-signal USR2 -- \
+		sh -c 'trap "exit 8" USR2; echo up >/w/go; while :; do read -r x </w/go; done'
+	for _ in made started; do
+		read -r up <w/go
+		hutch stop box
+		ends 8 stopped
+		hutch start box
+		[ "$status" -eq 0 ]
+	done
+	hutch create --stop-signal TERM plain
+	[ "$status" -eq 125 ]
+	[[ $stderr == *'--stop-signal is for a main process'* ]]
+	hutch create --main --stop-signal NONE plain -- true
+	[ "$status" -eq 125 ]
+	[[ $stderr == *"not 'NONE'"* ]]
+}
+
 @test "a signal of exec.signal reaches the main process alone" {
 	main -- sh -c 'trap "exit 9" HUP; (trap "echo other" HUP; echo up >/w/go; while :; do read -r x </w/go; done) & while :; do wait; done'
 	read -r up <w/go

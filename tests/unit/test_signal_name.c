@@ -1,5 +1,5 @@
 /* signal_name: the numbers of signals that clients and images name. */
-#include "supervisor/signal_name.h"
+#include "policy/signal_name.h"
 
 #include <setjmp.h>
 #include <signal.h>

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         policy: Union[Path, Mapping[str, Any], Sequence[Path]]
         main: Union[bool, Sequence[str]]
         restart: str
+        stop_signal: Union[str, int]
         rm: bool
         entrypoint: str
         upper: Path
@@ -107,7 +108,7 @@ FLAGS: Dict[str, str] = {
     "ulimit": "ulimit", "timeout": "duration", "ttl": "duration", "idle_timeout": "duration",
     "sample": "duration",
     "audit": "one", "rule": "rule", "lint": "switch",
-    "main": "main", "restart": "one", "entrypoint": "one", "rm": "switch",
+    "main": "main", "restart": "one", "stop_signal": "one", "entrypoint": "one", "rm": "switch",
 }
 NOT_FORK = ("image", "pull")
 # This flag has another name than in hutch, since the argument `keep` already decides whether the

@@ -1,4 +1,4 @@
-#include "supervisor/signal_name.h"
+#include "policy/signal_name.h"
 
 #include <signal.h>
 #include <stdbool.h>
