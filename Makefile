@@ -238,7 +238,7 @@ USES_cli := base policy/egress policy protocol archive store sandbox/kernel sand
     cli/common rootfs-tools/changes
 
 FILES_docker := about args container describe images lifecycle mount_args ps run_args show start template \
-    template_call tree verb volumes
+    template_call tree verb volumes wait
 USES_docker := base store sandbox/kernel sandbox/state sandbox/launch cli/common
 
 FILES_lib := pool_take call json_build error handle helper reader members opening writer remove request \

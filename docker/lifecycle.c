@@ -1,4 +1,4 @@
-/* docker start, stop, kill, rm, wait, pause, unpause, rename, cp. */
+/* docker start, stop, kill, rm, pause, unpause, rename, cp. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,7 +126,7 @@ int stop_verb(char **argv)
 	};
 	const struct usage usage = {
 		.synopsis = "hutch docker stop [OPTIONS] CONTAINER...",
-		.about = "Sends SIGTERM, and ends the container.",
+		.about = "Sends the stop signal, SIGTERM by default, and ends the container.",
 		.flags = flags,
 		.count = ARRAY_LEN(flags),
 		.operands_min = 1,
@@ -243,32 +243,6 @@ int rm_verb(char **argv)
 		return code;
 	for (code = 0; *argv; argv++)
 		code |= rm_one(*argv, is_forced);
-	return code;
-}
-
-int wait_verb(char **argv)
-{
-	static const struct usage usage = {
-		.synopsis = "hutch docker wait CONTAINER...",
-		.about = "Waits for ends, and prints exit codes.",
-		.operands_min = 1,
-		.operands_max = SIZE_MAX,
-	};
-	struct list verb = { 0 };
-	struct err e;
-	int code = verbs_flags(argv, &usage);
-
-	if (code >= 0)
-		return code;
-	list_add(&verb, "wait");
-	for (code = 0; *argv; argv++) {
-		struct container c;
-		int one = container_find(*argv, &c, &e);
-		if (one == 0)
-			one = run_one(&verb, container_word(&c), VERB_SHOW, &e);
-		code |= one < 0 ? verbs_fail(&e, 1) : one;
-	}
-	list_done(&verb);
 	return code;
 }
 

@@ -74,18 +74,20 @@ static bool fits(const struct listing *l, struct json_view info)
 	return fits_all;
 }
 
-/* Returns "Up 3 minutes" or "Exited (0) 3 minutes ago". */
+/* Returns "Up 3 minutes" or "Exited (0) 3 minutes ago".  hutch does not tell when a life
+ * of the main process ended. */
 static char *status_words(struct json_view info)
 {
 	const char *status = tree_status(info);
 	const bool is_ended = !strcmp(status, "exited");
 	AUTO_FREE char *since = text_of(info, is_ended ? "exit.ended" : "created");
 	AUTO_FREE char *ago = table_age(since, (int64_t)time(NULL));
-	int64_t code = 0;
+	const int code = tree_exit_code(info);
 
-	(void)json_view_integer(json_view_get(info, "exit.exit_code"), &code);
 	if (is_ended)
-		return text_format("Exited (%d) %s", (int)code, ago ? ago : "");
+		return text_format("Exited (%d) %s", code, ago ? ago : "");
+	if (!strcmp(status, "restarting"))
+		return text_format("Restarting (%d)", code);
 	if (ago && strstr(ago, " ago"))
 		*strstr(ago, " ago") = '\0';
 	return text_format("%s %s%s", !strcmp(status, "created") ? "Created" : "Up",

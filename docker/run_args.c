@@ -84,6 +84,13 @@ static int take_restart(struct args *a, const char *value, struct err *e)
 	return 0;
 }
 
+static int take_stop_signal(struct args *a, const char *value, struct err *e)
+{
+	(void)e; /* hutch judges the value */
+	a->stop_signal = value;
+	return 0;
+}
+
 /* Images of this machine's processor are the only ones that hutch runs. */
 static int take_platform(struct args *a, const char *value, struct err *e)
 {
@@ -225,6 +232,7 @@ static const struct arg run_rows[] = {
 	{ 0, "entrypoint", true, "--entrypoint", NULL, NULL },
 	{ 'h', "hostname", true, "--hostname", NULL, NULL },
 	{ 0, "restart", true, NULL, take_restart, NULL },
+	{ 0, "stop-signal", true, NULL, take_stop_signal, NULL },
 	{ 0, "read-only", false, "--read-only", NULL, NULL },
 	{ 0, "pull", true, "--pull", NULL, NULL },
 	{ 'q', "quiet", false, "-q", NULL, NULL },
@@ -247,7 +255,6 @@ static const struct arg run_rows[] = {
 	{ 'P', "publish-all", false, NULL, NULL, "name each port with -p" },
 	{ 0, "memory-swap", true, NULL, NULL, SWAP },
 	{ 0, "shm-size", true, NULL, NULL, "/dev/shm is bounded by --memory alone" },
-	{ 0, "stop-signal", true, NULL, NULL, "hutch stops a sandbox by SIGTERM" },
 	{ 0, "stop-timeout", true, NULL, NULL, "give the time to docker stop, by -t" },
 	{ 0, "volumes-from", true, NULL, NULL, "name each volume with -v" },
 	{ 0, "link", true, NULL, NULL, "--network NAME joins sandboxes by their names" },
@@ -330,6 +337,8 @@ static int check_foreground(const struct args *a, struct err *e)
 		return err_set(e, ERR_UNSUPPORTED, "--label %s", why);
 	if (a->restart)
 		return err_set(e, ERR_UNSUPPORTED, "--restart %s", why);
+	if (a->stop_signal)
+		return err_set(e, ERR_UNSUPPORTED, "--stop-signal %s", why);
 	return 0;
 }
 
@@ -364,6 +373,10 @@ static void add_verb(const struct args *a, const char *image, struct list *ret)
 	if (a->restart) {
 		list_add(ret, "--restart");
 		list_add(ret, a->restart);
+	}
+	if (a->stop_signal) {
+		list_add(ret, "--stop-signal");
+		list_add(ret, a->stop_signal);
 	}
 }
 

@@ -52,6 +52,9 @@ const char *tree_status(struct json_view info)
 	};
 	struct json_view state = json_view_get(info, "state");
 
+	if (json_view_is(state, "ready") &&
+	    json_view_is(json_view_get(info, "main.state"), "restarting"))
+		return "restarting";
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
 		if (json_view_is(state, words[i].hutch))
 			return words[i].docker;
@@ -127,10 +130,18 @@ static void put_ports(struct buffer *b, const char *key, struct json_view ports)
 	list_done(&done);
 }
 
+int tree_exit_code(struct json_view info)
+{
+	const bool is_again = !strcmp(tree_status(info), "restarting");
+
+	return (int)number_of(info, is_again ? "main.exit_code" : "exit.exit_code");
+}
+
 static void put_state(struct buffer *b, struct json_view info)
 {
 	const char *status = tree_status(info);
 	const bool is_paused = !strcmp(status, "paused"),
+		   is_again = !strcmp(status, "restarting"),
 		   is_ended = !strcmp(status, "exited");
 	AUTO_FREE char *created = text_of(info, "created");
 	AUTO_FREE char *ended = text_of(info, "exit.ended");
@@ -138,14 +149,15 @@ static void put_state(struct buffer *b, struct json_view info)
 
 	json_write_open(b, "State", "{");
 	json_write_text(b, "Status", status);
-	json_write_bool(b, "Running", is_paused || !strcmp(status, "running"));
+	json_write_bool(b, "Running",
+			is_paused || is_again || !strcmp(status, "running"));
 	json_write_bool(b, "Paused", is_paused);
-	json_write_bool(b, "Restarting", false);
+	json_write_bool(b, "Restarting", is_again);
 	json_write_bool(b, "OOMKilled",
 			json_view_is(json_view_get(info, "exit.reason"), "oom"));
 	json_write_bool(b, "Dead", !strcmp(status, "dead"));
-	json_write_number(b, "Pid", is_ended ? 0 : number_of(info, "pid"));
-	json_write_number(b, "ExitCode", number_of(info, "exit.exit_code"));
+	json_write_number(b, "Pid", is_ended || is_again ? 0 : number_of(info, "pid"));
+	json_write_number(b, "ExitCode", tree_exit_code(info));
 	json_write_text(b, "Error", message);
 	json_write_text(b, "StartedAt", created);
 	json_write_text(b, "FinishedAt", *ended ? ended : NEVER);
@@ -165,6 +177,20 @@ static void put_config(struct buffer *b, struct json_view info)
 	json_write_close(b, "}");
 }
 
+/* Writes the rule of --restart, "on-failure:3" in hutch, as docker's two members. */
+static void put_restart(struct buffer *b, struct json_view info)
+{
+	AUTO_FREE char *rule = text_of(info, "main.restart");
+	char *most = strchr(rule, ':');
+
+	if (most)
+		*most++ = '\0';
+	json_write_open(b, "RestartPolicy", "{");
+	json_write_text(b, "Name", *rule ? rule : "no");
+	json_write_number(b, "MaximumRetryCount", most ? strtol(most, NULL, 10) : 0);
+	json_write_close(b, "}");
+}
+
 static void put_host_config(struct buffer *b, struct json_view info)
 {
 	AUTO_FREE char *network = text_of(info, "network.mode");
@@ -174,6 +200,7 @@ static void put_host_config(struct buffer *b, struct json_view info)
 	json_write_open(b, "HostConfig", "{");
 	json_write_text(b, "NetworkMode", network);
 	put_ports(b, "PortBindings", json_view_get(info, "ports"));
+	put_restart(b, info);
 	json_write_bool(b, "Privileged", false);
 	json_write_number(b, "Memory", number_of(info, "limits.memory"));
 	json_write_number(b, "NanoCpus", (int64_t)(cpus * 1e9));
@@ -227,7 +254,7 @@ char *tree_container(struct json_view info)
 	put_state(&b, info);
 	json_write_text(&b, "Image", image);
 	json_write_text(&b, "Name", path);
-	json_write_number(&b, "RestartCount", 0);
+	json_write_number(&b, "RestartCount", number_of(info, "main.restarts"));
 	put_host_config(&b, info);
 	put_mounts(&b, json_view_get(info, "mounts"));
 	put_config(&b, info);

@@ -14,6 +14,9 @@ char *tree_image(struct json_view info);
 char *tree_ports(struct json_view info);
 /* Returns docker's word for the state of a sandbox: "running", "exited", ... */
 const char *tree_status(struct json_view info);
+/* Returns the exit code of one that has ended, or whose main process waits for its
+ * restart; 0 else. */
+int tree_exit_code(struct json_view info);
 /* Returns the port inside that a row of `ports` leads to, and the address and port of
  * the host, allocated; *ret_ip is NULL for a unix socket, whose path is *ret_port. */
 int tree_port(struct json_view row, char **ret_ip, char **ret_port);

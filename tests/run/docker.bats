@@ -152,3 +152,39 @@ named" ]
 	docker info --format '{{json .}}' | jq -e .ServerVersion
 	docker version >/dev/null
 }
+
+@test "run --restart starts the main process again, and wait and inspect tell of it" {
+	docker run -d --name box --restart always host sh -c 'exit 5' >/dev/null
+	[ "$(timeout "$PATIENCE" "$HUTCH" docker wait box)" = 5 ]
+	[ "$(docker inspect -f '{{.HostConfig.RestartPolicy.Name}} {{.State.Running}}' box)" = 'always true' ]
+	[ "$(docker inspect -f '{{.RestartCount}}' box)" -ge 1 ]
+	docker rm -f box
+	[ -z "$(docker ps -aq)" ]
+	docker run -d --name box --restart on-failure:1 host sh -c 'exit 6' >/dev/null
+	[ "$("$HUTCH" wait box)" = 6 ]
+	[ "$(docker inspect -f '{{.RestartCount}} {{.State.ExitCode}} {{.State.Status}}' box)" = '1 6 exited' ]
+	[ "$(docker wait box)" = 6 ]
+	refuses 'is for run -d' run --restart always host true
+}
+
+@test "run --stop-signal is the signal of stop" {
+	room w
+	mkfifo w/go
+	give w
+	docker run -d --name box --stop-signal SIGUSR1 -v "$T/w:/w" host \
+		sh -c 'trap "exit 8" USR1; echo up >/w/go; while :; do read -r x </w/go; done' >/dev/null
+	read -r up <w/go
+	docker stop box
+	[ "$(docker wait box)" = 8 ]
+	refuses "not 'NONE'" run -d --stop-signal NONE host true
+	refuses 'is for run -d' run --stop-signal TERM host true
+}
+
+@test "exec ends with 137 if the container ends" {
+	room w
+	mkfifo w/go
+	give w
+	docker run -d --name box -v "$T/w:/w" host sh -c 'read -r code </w/go; exit "$code"' >/dev/null
+	run -137 docker exec box sh -c 'echo 4 >/w/go; exec sleep 1000'
+	[ "$(docker wait box)" = 4 ]
+}

@@ -99,6 +99,8 @@ static const struct {
 	  "create --main --rm --label a=b --image alpine x" },
 	{ "-d --restart on-failure:3 alpine",
 	  "create --main --keep --restart on-failure:3 --image alpine made" },
+	{ "-d --stop-signal USR1 alpine",
+	  "create --main --keep --stop-signal USR1 --image alpine made" },
 	{ "-d --restart no --rm alpine", "create --main --rm --image alpine made" },
 
 	/* clients that exist (docs/hutch-docker.md) */
