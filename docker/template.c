@@ -17,6 +17,7 @@
 #define DEPTH_MAX      24
 #define STEPS_MAX      200000 /* the most actions that one run executes */
 #define OUTPUT_MAX     (8u << 20)
+#define MADE_MAX       (8u << 20) /* the most bytes of texts that one run makes */
 #define VARIABLES_MAX  16
 #define NAME_MAX_BYTES 64
 
@@ -33,6 +34,7 @@ struct run {
 	struct variable variables[VARIABLES_MAX];
 	size_t variable_count;
 	struct list made;   /* owned: texts that values borrow */
+	size_t made_bytes;
 	struct buffer *out; /* borrowed; NULL: nothing is printed */
 	struct err *e;
 };
@@ -141,6 +143,14 @@ static int read_variable(struct run *r, struct json_view *ret)
 	return fail(r, "a variable is not defined");
 }
 
+/* Keeps a text of a value that borrows it, as long as the template runs. */
+static const char *keep(struct run *r, const char *text)
+{
+	list_add(&r->made, text);
+	r->made_bytes += strlen(text);
+	return r->made.items[r->made.count - 1];
+}
+
 /* Reads a string in quotes, whose escapes are JSON's, or in backquotes. */
 static int read_string(struct run *r, struct json_view *ret)
 {
@@ -159,10 +169,10 @@ static int read_string(struct run *r, struct json_view *ret)
 		abort();
 	if (quote == '`') {
 		*ret = template_call_text(&r->made, text);
+		r->made_bytes += ret->len;
 		return 0;
 	}
-	list_add(&r->made, text);
-	const char *kept = r->made.items[r->made.count - 1];
+	const char *kept = keep(r, text);
 	return json_view_scan(ret, kept, strlen(kept), NULL) < 0
 		       ? fail(r, "a string has an escape that hutch does not know")
 		       : 0;
@@ -175,8 +185,7 @@ static int read_number(struct run *r, struct json_view *ret)
 
 	if (!text)
 		abort();
-	list_add(&r->made, text);
-	const char *kept = r->made.items[r->made.count - 1];
+	const char *kept = keep(r, text);
 	r->at += len;
 	return json_view_scan(ret, kept, len, NULL) < 0 ? fail(r, "a number is not one")
 							: 0;
@@ -198,7 +207,14 @@ static int call(struct run *r, const char *name, size_t len, struct template_arg
 		struct json_view *ret)
 {
 	args->made = &r->made;
-	return r->is_live ? template_call(name, len, args, ret, r->e) : 0;
+	if (!r->is_live)
+		return 0;
+	if (template_call(name, len, args, ret, r->e) < 0)
+		return -1;
+	/* A function may double its value, as `json` does with quotes, so that a few
+	 * dozen calls in a row would fill the memory. */
+	r->made_bytes += ret->len;
+	return r->made_bytes > MADE_MAX ? fail(r, "it makes too much text") : 0;
 }
 
 static int read_parentheses(struct run *r, struct json_view *ret)
@@ -373,20 +389,9 @@ static enum ended run_branch(struct run *r, bool is_live)
 	return how;
 }
 
-static int run_condition(struct run *r, bool sets_dot);
-
-/* Runs what is behind {{else}}; for {{else if}} that is a condition, which has the
- * {{end}} for itself and for those around it. */
+/* Runs what is behind {{else}}, up to the {{end}}. */
 static int run_else(struct run *r, bool is_live)
 {
-	const bool was_live = r->is_live;
-
-	if (take_word(r, "if")) {
-		r->is_live = was_live && is_live;
-		int rc = run_condition(r, false);
-		r->is_live = was_live;
-		return rc;
-	}
 	if (read_close(r) < 0)
 		return -1;
 	enum ended how = run_branch(r, is_live);
@@ -395,8 +400,9 @@ static int run_else(struct run *r, bool is_live)
 				   : -1;
 }
 
-/* Runs {{if}}, or with `sets_dot` {{with}}. */
-static int run_condition(struct run *r, bool sets_dot)
+/* Runs the branch of an {{if}}, {{else if}} or {{with}} whose word was read.
+ * *ret_holds: its condition is true. */
+static enum ended run_if(struct run *r, bool sets_dot, bool *ret_holds)
 {
 	const struct json_view dot = r->dot;
 	char names[2][NAME_MAX_BYTES];
@@ -404,16 +410,33 @@ static int run_condition(struct run *r, bool sets_dot)
 
 	int count = read_declaration(r, names);
 	if (count < 0 || read_pipeline(r, &value) < 0 || read_close(r) < 0)
-		return -1;
-	const size_t variables = r->variable_count;
+		return ENDED_FAILED;
 	if (count > 0 && set_variable(r, names[0], value) < 0)
-		return -1;
-	const bool holds = template_call_holds(value);
+		return ENDED_FAILED;
+	*ret_holds = template_call_holds(value);
 	if (sets_dot)
 		r->dot = value;
-	enum ended how = run_branch(r, holds);
+	enum ended how = run_branch(r, *ret_holds);
 	r->dot = dot;
-	int rc = how == ENDED_ELSE ? run_else(r, !holds) : how == ENDED_END ? 0 : -1;
+	return how;
+}
+
+/* Runs {{if}} with all its {{else if}}, or with `sets_dot` {{with}}.  Behind a branch
+ * that was taken the others are read without effect. */
+static int run_condition(struct run *r, bool sets_dot)
+{
+	const size_t variables = r->variable_count;
+	const bool was_live = r->is_live;
+	bool holds = false, is_first = true;
+	enum ended how;
+
+	do {
+		how = run_if(r, sets_dot && is_first, &holds);
+		r->is_live &= !holds;
+		is_first = false;
+	} while (how == ENDED_ELSE && take_word(r, "if"));
+	int rc = how == ENDED_ELSE ? run_else(r, true) : how == ENDED_END ? 0 : -1;
+	r->is_live = was_live;
 	r->variable_count = variables;
 	return rc;
 }
@@ -549,7 +572,8 @@ static enum ended run_list(struct run *r)
 		run_text(r);
 		if (!*r->at)
 			break;
-		if (++r->steps > STEPS_MAX || (r->out && buffer_len(r->out) > OUTPUT_MAX))
+		if (++r->steps > STEPS_MAX || r->made_bytes > MADE_MAX ||
+		    (r->out && buffer_len(r->out) > OUTPUT_MAX))
 			return (enum ended)fail(r, "it prints too much");
 		r->at += 2;
 		how = run_action(r);

@@ -139,12 +139,46 @@ static void test_bounds(void **state)
 	assert_int_equal(template_check(long_one, &e), -1);
 }
 
+/* A function may double its value, so the bytes that a template makes are bounded. */
+static void test_made_texts_are_bounded(void **state)
+{
+	struct list calls = { 0 };
+
+	(void)state;
+	list_add(&calls, "json .Id");
+	for (int i = 0; i < 60; i++)
+		list_add(&calls, "json");
+	AUTO_FREE char *pipeline = list_join(&calls, 0, "|");
+	AUTO_FREE char *text = text_format("{{%s}}", pipeline);
+	list_done(&calls);
+	AUTO_FREE char *got = run(text);
+	assert_non_null(strstr(got, "it makes too much text"));
+}
+
+/* A chain of {{else if}} takes no stack for each. */
+static void test_a_long_chain_of_else_if(void **state)
+{
+	struct list parts = { 0 };
+
+	(void)state;
+	list_add(&parts, "{{if .Off}}a");
+	for (int i = 0; i < 3000; i++)
+		list_add(&parts, "{{else if .Off}}b");
+	list_add(&parts, "{{else if .Id}}c{{else if .Id}}d{{else}}e{{end}}!");
+	AUTO_FREE char *text = list_join(&parts, 0, "");
+	list_done(&parts);
+	AUTO_FREE char *got = run(text);
+	assert_string_equal(got, "c!");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_templates),
 		cmocka_unit_test(test_check),
 		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_made_texts_are_bounded),
+		cmocka_unit_test(test_a_long_chain_of_else_if),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
