@@ -10,6 +10,7 @@ void args_done(struct args *a)
 	list_done(&a->words);
 	list_done(&a->volumes);
 	list_done(&a->hosts);
+	list_done(&a->is_on);
 }
 
 /* A flag as it stands in the words. */
@@ -27,10 +28,16 @@ static int unknown(const struct arg_table *t, const char *shown, struct err *e)
 			  t->verb);
 }
 
-static bool read_switch(const char *value, bool *ret)
+bool args_read_switch(const char *value, bool *ret)
 {
-	*ret = !value || !strcmp(value, "true") || !strcmp(value, "1");
-	return *ret || !strcmp(value, "false") || !strcmp(value, "0");
+	static const char *const words[] = { "1", "t", "T", "true",  "TRUE",  "True",
+					     "0", "f", "F", "false", "FALSE", "False" };
+	size_t i = 0;
+
+	while (value && i < ARRAY_LEN(words) && strcmp(words[i], value) != 0)
+		i++;
+	*ret = i < ARRAY_LEN(words) / 2;
+	return i < ARRAY_LEN(words);
 }
 
 /* Does with a flag what its row says; `value` is NULL for a switch. */
@@ -48,19 +55,35 @@ static int obey(struct args *a, const struct given *g, const char *value, struct
 	return 0;
 }
 
+/* Takes a switch.  One that is off asks for nothing, unless it was on before or is on
+ * always. */
+static int take_switch(struct args *a, const struct given *g, struct err *e)
+{
+	const struct arg *row = g->row;
+	bool is_on;
+
+	if (!args_read_switch(g->value, &is_on))
+		return err_set(e, ERR_USAGE, "invalid argument \"%.60s\" for \"%s\" flag",
+			       g->value, g->shown);
+	if (is_on) {
+		list_add_once(&a->is_on, row->name);
+		return obey(a, g, NULL, e);
+	}
+	if (list_has(&a->is_on, row->name))
+		return err_set(e, ERR_USAGE, "%s is given, and %s=%s behind it", g->shown,
+			       g->shown, g->value);
+	if (!row->to && !row->take && !row->refused)
+		return err_set(e, ERR_UNSUPPORTED, "%s=%s: with hutch it is always so",
+			       g->shown, g->value);
+	return 0;
+}
+
 /* Takes a flag, and the word behind it if that is its value.  Returns the number of
  * words that were taken behind it. */
 static int take(struct args *a, const struct given *g, const char *next, struct err *e)
 {
-	bool is_on;
-
-	if (!g->row->has_value) {
-		if (!read_switch(g->value, &is_on))
-			return err_set(e, ERR_USAGE,
-				       "invalid argument \"%.60s\" for \"%s\" flag",
-				       g->value, g->shown);
-		return is_on ? obey(a, g, NULL, e) : 0;
-	}
+	if (!g->row->has_value)
+		return take_switch(a, g, e);
 	const char *value = g->value ? g->value : next;
 	if (!value)
 		return err_set(e, ERR_USAGE, "flag needs an argument: %s", g->shown);
@@ -97,8 +120,10 @@ static int take_letters(const char *word, const char *next, const struct arg_tab
 				g.row = &t->rows[i];
 		if (!g.row)
 			return unknown(t, g.shown, e);
-		if (at[1] && g.row->has_value)
-			g.value = at[1] == '=' ? at + 2 : at + 1;
+		if (at[1] == '=')
+			g.value = at + 2;
+		else if (at[1] && g.row->has_value)
+			g.value = at + 1;
 		taken = take(a, &g, next, e);
 		if (g.value)
 			break;

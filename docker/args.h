@@ -15,6 +15,7 @@ struct args {
 	struct list words;   /* owned: flags of hutch */
 	struct list volumes; /* owned: the names of the volumes that are to exist */
 	struct list hosts;   /* owned: values of --add-host */
+	struct list is_on;   /* owned: the names of the switches that are on */
 	const char *name;    /* borrowed, as are the others; NULL: not given */
 	const char *network, *restart, *stop_signal;
 	const char *policy; /* set by the caller: the policy file `docker`, or NULL */
@@ -31,7 +32,7 @@ struct arg {
 	const char *to; /* hutch's flag, which gets the same value; NULL: `take` or
 			 * nothing */
 	/* Takes the value; for a switch NULL.  NULL together with `to` and `refused`:
-	 * the flag asks for what is always so. */
+	 * the flag asks for what is always so, and cannot be turned off. */
 	int (*take)(struct args *a, const char *value, struct err *e);
 	const char *refused; /* why hutch does not honour the flag */
 };
@@ -41,6 +42,9 @@ struct arg_table {
 	const struct arg *rows;
 	size_t count;
 };
+
+/* Reads the value of a switch as Go's ParseBool() does; NULL is on.  False: it is none. */
+bool args_read_switch(const char *value, bool *ret);
 
 /* Reads flags up to the first operand, to which *argv is moved. */
 int args_read(char ***argv, const struct arg_table *table, struct args *a, struct err *e);

@@ -121,6 +121,11 @@ static const struct {
 	{ "--frob alpine", "error: unknown flag: --frob" },
 	{ "-iZ alpine", "error: unknown flag: -Z" },
 	{ "-e", "error: flag needs an argument: -e" },
+	{ "-d=false --rm=F --privileged=False alpine", "run --image alpine" },
+	{ "-i=t alpine", "run -i --image alpine" },
+	{ "--rm --rm=false alpine", "error: --rm is given, and --rm=false behind it" },
+	{ "--sig-proxy=false alpine",
+	  "error: --sig-proxy=false: with hutch it is always so" },
 	{ "--rm=maybe alpine", "error: invalid argument \"maybe\" for \"--rm\" flag" },
 	{ "--gpus all alpine",
 	  "error: --gpus: GPUs are not supported: hutch shows no device "
