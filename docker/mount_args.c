@@ -65,6 +65,9 @@ static int add_mount(struct args *a, const struct mount *m, struct err *e)
 {
 	AUTO_FREE char *folder = NULL;
 
+	if (strchr(m->source, ':') || strchr(m->target, ':'))
+		return err_set(e, ERR_UNSUPPORTED,
+			       "hutch shows no path that has a ':' in it");
 	if (m->is_volume && mount_args_check_volume(m->source, e) < 0)
 		return -1;
 	if (!m->is_volume && refuse_engine(m->source, e) < 0)
@@ -95,7 +98,7 @@ static int read_modes(char *options, struct mount *m, struct err *e)
 	for (char *word = strsep(&rest, ","); word; word = strsep(&rest, ",")) {
 		bool is_known = false;
 		for (size_t i = 0; i < ARRAY_LEN(modes); i++)
-			if (!strcmp(word, modes[i])) {
+			if (!strcmp(word, modes[i]) && !m->mode) {
 				m->mode = modes[i];
 				is_known = true;
 			}
@@ -105,7 +108,7 @@ static int read_modes(char *options, struct mount *m, struct err *e)
 			return err_set(
 				e, ERR_UNSUPPORTED,
 				"hutch has no mount option '%.60s'; there are ro, rw "
-				"and cow",
+				"and cow, one of them",
 				word);
 	}
 	return 0;
@@ -157,8 +160,11 @@ static int read_key(char *word, const char *values[KEY_COUNT], struct err *e)
 	return err_set(e, ERR_UNSUPPORTED, "hutch has no key '%.60s'", name);
 }
 
-static int add_tmpfs(struct args *a, const char *target, const char *size)
+static int add_tmpfs(struct args *a, const char *target, const char *size, struct err *e)
 {
+	if (strchr(target, ':') || (size && strchr(size, ':')))
+		return err_set(e, ERR_UNSUPPORTED,
+			       "hutch shows no path that has a ':' in it");
 	list_add(&a->words, "--tmpfs");
 	list_addf(&a->words, "%s%s%s", target, size ? ":size=" : "", size ? size : "");
 	return 0;
@@ -169,11 +175,12 @@ static int add_keys(struct args *a, const char *const values[KEY_COUNT], struct 
 	const char *type = values[KEY_TYPE] ? values[KEY_TYPE] : "volume";
 	const char *read_only = values[KEY_READ_ONLY];
 	struct mount m = { .source = values[KEY_SOURCE], .target = values[KEY_TARGET] };
+	bool is_read_only = false;
 
 	if (!m.target)
 		return err_set(e, ERR_USAGE, "target is required");
 	if (!strcmp(type, "tmpfs") && !m.source && !read_only)
-		return add_tmpfs(a, m.target, values[KEY_SIZE]);
+		return add_tmpfs(a, m.target, values[KEY_SIZE], e);
 	m.is_volume = !strcmp(type, "volume");
 	if (!m.is_volume && strcmp(type, "bind") != 0)
 		return err_set(e, ERR_UNSUPPORTED,
@@ -181,8 +188,10 @@ static int add_keys(struct args *a, const char *const values[KEY_COUNT], struct 
 	if (!m.source || values[KEY_SIZE])
 		return err_set(e, ERR_USAGE,
 			       "a mount of type %s takes a source and no size", type);
-	if (read_only && (!strcmp(read_only, "true") || !strcmp(read_only, "1")))
-		m.mode = "ro";
+	if (read_only && !args_read_switch(read_only, &is_read_only))
+		return err_set(e, ERR_USAGE, "invalid value for readonly: %.60s",
+			       read_only);
+	m.mode = is_read_only ? "ro" : "rw";
 	return add_mount(a, &m, e);
 }
 
@@ -217,5 +226,5 @@ int mount_args_tmpfs_flag(struct args *a, const char *value, struct err *e)
 				       "--tmpfs %.100s: hutch has no option '%.60s'",
 				       value, word);
 	}
-	return add_tmpfs(a, target, size);
+	return add_tmpfs(a, target, size, e);
 }

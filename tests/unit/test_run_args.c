@@ -74,6 +74,10 @@ static const struct {
 	  "run -v /data/hutch-volumes/data/_data:/b:rw --image alpine" },
 	{ "--mount type=bind,source=/a,target=/b,readonly alpine",
 	  "run -v /a:/b:ro --image alpine" },
+	{ "--mount type=bind,source=/a,target=/b,readonly=T alpine",
+	  "run -v /a:/b:ro --image alpine" },
+	{ "--mount type=bind,source=/a,target=/b,ro=false alpine",
+	  "run -v /a:/b:rw --image alpine" },
 	{ "--mount src=data,dst=/b alpine",
 	  "run -v /data/hutch-volumes/data/_data:/b:rw --image alpine" },
 	{ "--mount type=tmpfs,dst=/b,tmpfs-size=1m alpine",
@@ -153,6 +157,20 @@ static const struct {
 	  "64 of A-Z a-z 0-9 _ . -, and no absolute path" },
 	{ "-p 53:53/udp alpine",
 	  "error: -p 53:53/udp: hutch publishes ports of TCP alone" },
+	{ "-v /a:/b:ro,rw alpine", "error: -v /a:/b:ro,rw: hutch has no mount option "
+				   "'rw'; there are ro, rw and cow, one of them" },
+	{ "--mount type=bind,src=/a,dst=/b,readonly=maybe alpine",
+	  "error: --mount type=bind,src=/a,dst=/b,readonly=maybe: invalid value for "
+	  "readonly: maybe" },
+	{ "--mount type=bind,src=/a,dst=/b:ro alpine",
+	  "error: --mount type=bind,src=/a,dst=/b:ro: hutch shows no path that has a ':' "
+	  "in it" },
+	{ "--mount type=bind,src=/a:/x,dst=/b alpine",
+	  "error: --mount type=bind,src=/a:/x,dst=/b: hutch shows no path that has a ':' "
+	  "in it" },
+	{ "--mount type=tmpfs,dst=/b:exec alpine",
+	  "error: --mount type=tmpfs,dst=/b:exec: hutch shows no path that has a ':' in "
+	  "it" },
 	{ "--tmpfs /b:noexec alpine",
 	  "error: --tmpfs /b:noexec: hutch has no option 'noexec'" },
 };
