@@ -9,6 +9,7 @@
 #include "base/own.h"
 #include "docker/args.h"
 #include "docker/mount_args.h"
+#include "sandbox/state/registry.h"
 
 /* --- single flags ------------------------------------------------------------ */
 
@@ -395,6 +396,9 @@ int run_args_read(char **argv, const char *made_name, struct args *a, struct lis
 		return -1;
 	if (a->is_detached && !a->name)
 		a->name = made_name;
+	/* A name that begins with "-" would be a flag of hutch create. */
+	if (a->is_detached && registry_check_name(a->name, e) < 0)
+		return err_in(e, "--name");
 	add_verb(a, *argv, ret);
 	add_network(a, ret);
 	add_hosts(a, ret);

@@ -146,6 +146,9 @@ static const struct {
 	{ "--name x alpine",
 	  "error: --name is for run -d: hutch lists no sandbox that ends "
 	  "with its caller" },
+	{ "-d --name --network=host alpine",
+	  "error: --name: '--network=host' is no name of a sandbox: 1 to 63 of A-Z a-z 0-9 "
+	  "_ . -, the first a letter or a digit" },
 	{ "-dit alpine", "error: -i and -t with -d: the main process of a sandbox in the "
 			 "background has neither stdin nor a terminal" },
 	{ "-d --rm --restart always alpine", "error: conflicting options: cannot specify "
