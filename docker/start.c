@@ -1,4 +1,5 @@
 /* docker run, docker exec. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,24 +20,29 @@
 
 #define POLICY_MAX 65536
 
-/* Returns the path of the policy that the user has for docker's words, allocated; NULL:
+/* Gets the path of the policy that the user has for docker's words, allocated; NULL:
  * there is none.  *ret_opens: it opens ports of this host. */
-static char *find_policy(bool *ret_opens)
+static int find_policy(char **ret_path, bool *ret_opens, struct err *e)
 {
+	struct stat st;
 	AUTO_FREE char *config = folder_path(FOLDER_CONFIG);
 	AUTO_FREE char *path = config ? text_format("%s/docker.json", config) : NULL;
 	AUTO_FREE char *text = calloc(1, POLICY_MAX + 1);
 
+	*ret_path = NULL;
 	if (!path || !text)
-		return NULL;
+		return 0;
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* A link that leads nowhere is a policy that cannot be read. */
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR) && lstat(path, &st) < 0)
+		return 0;
 	if (fd < 0)
-		return NULL;
+		return err_sys(e, "read the policy %s", path);
 	/* hutch reads the policy, and reports what is wrong with it. */
 	*ret_opens = read(fd, text, POLICY_MAX) > 0 && strstr(text, "\"@host:");
-	char *ret = path;
+	*ret_path = path;
 	path = NULL;
-	return ret;
+	return 0;
 }
 
 static int make_volumes(const struct args *a, struct err *e)
@@ -83,10 +89,10 @@ int run_verb(char **argv)
 	struct args a = { 0 };
 	struct err e;
 
-	AUTO_FREE char *policy = find_policy(&a.opens_host);
-	a.policy = policy;
-	if (hex_random(digits, 8, &e) < 0)
+	AUTO_FREE char *policy = NULL;
+	if (find_policy(&policy, &a.opens_host, &e) < 0 || hex_random(digits, 8, &e) < 0)
 		return verbs_fail(&e, EXIT_HUTCH);
+	a.policy = policy;
 	(void)snprintf(name, sizeof(name), "hutch-%s", digits);
 	int rc = start(argv, name, &a, &e);
 	args_done(&a);

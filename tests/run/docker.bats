@@ -63,6 +63,13 @@ named" ]
 	[ "$(docker run -h other host hostname)" = other ]
 }
 
+@test "a policy docker that cannot be read is an error" {
+	export XDG_CONFIG_HOME=$T/config
+	mkdir -p config/hutch
+	ln -s nosuch config/hutch/docker.json
+	refuses 'read the policy' run host true
+}
+
 @test "containers are found by name, id, and the first digits of an id" {
 	"$HUTCH" create -q box
 	id=$(docker ps -q)
