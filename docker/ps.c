@@ -55,23 +55,40 @@ static bool fits_name(const char *name, const char *wanted)
 	return strstr(name, part) != NULL;
 }
 
+static bool fits_id(const char *id, const char *wanted)
+{
+	return !strncmp(id, wanted, strlen(wanted));
+}
+
+static bool fits_status(const char *status, const char *wanted)
+{
+	return !strcmp(status, wanted);
+}
+
+/* Whether one of the filters of a key fits, or there is none, as in docker. */
+static bool fits_key(const struct listing *l, const char *key, const char *text,
+		     bool (*fits_one)(const char *text, const char *wanted))
+{
+	const size_t len = strlen(key);
+	bool has_any = false;
+
+	for (size_t i = 0; i < l->filters.count; i++) {
+		if (strncmp(l->filters.items[i], key, len) != 0)
+			continue;
+		has_any = true;
+		if (fits_one(text, l->filters.items[i] + len))
+			return true;
+	}
+	return !has_any;
+}
+
 static bool fits(const struct listing *l, struct json_view info)
 {
 	AUTO_FREE char *name = text_of(info, "name");
 	AUTO_FREE char *id = text_of(info, "id");
-	bool fits_all = true;
 
-	for (size_t i = 0; i < l->filters.count; i++) {
-		const char *filter = l->filters.items[i],
-			   *value = strchr(filter, '=') + 1;
-		if (!strncmp(filter, "name=", 5))
-			fits_all &= fits_name(name, value);
-		else if (!strncmp(filter, "id=", 3))
-			fits_all &= !strncmp(id, value, strlen(value));
-		else
-			fits_all &= !strcmp(tree_status(info), value);
-	}
-	return fits_all;
+	return fits_key(l, "name=", name, fits_name) && fits_key(l, "id=", id, fits_id) &&
+	       fits_key(l, "status=", tree_status(info), fits_status);
 }
 
 /* Returns "Up 3 minutes" or "Exited (0) 3 minutes ago".  hutch does not tell when a life
@@ -188,6 +205,33 @@ static int print_all(struct listing *l, const struct list *listed, struct err *e
 	return rc;
 }
 
+/* Checks a filter of this file's.  docker takes names for regular expressions; the
+ * status of one that has ended is asked for without -a, too. */
+static int check_filter(const char *filter, struct list *listed, struct err *e)
+{
+	static const char *const statuses[] = { "created",  "restarting", "running",
+						"removing", "paused",	  "exited",
+						"dead" };
+	const char *value = strchr(filter, '=') + 1;
+	const size_t len = strcspn(value, "\\*+?()[]{}|");
+
+	if (!strncmp(filter, "name=", 5) && value[len])
+		return err_set(
+			e, ERR_UNSUPPORTED,
+			"invalid filter '%.60s': hutch takes a part of a name, with "
+			"^ before or $ behind it, and no other regular expression",
+			filter);
+	if (strncmp(filter, "status=", 7) != 0)
+		return 0;
+	for (size_t i = 0; i < ARRAY_LEN(statuses); i++)
+		if (!strcmp(statuses[i], value)) {
+			list_add_once(listed, "-a");
+			return 0;
+		}
+	return err_set(e, ERR_USAGE, "invalid filter '%.60s': there is no such status",
+		       filter);
+}
+
 /* Sorts a filter: hutch ps knows about images, this file about the others. */
 static int take_filter(struct listing *l, struct list *listed, const char *filter,
 		       struct err *e)
@@ -197,7 +241,7 @@ static int take_filter(struct listing *l, struct list *listed, const char *filte
 	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
 		if (!strncmp(filter, ours[i], strlen(ours[i]))) {
 			list_add(&l->filters, filter);
-			return 0;
+			return check_filter(filter, listed, e);
 		}
 	if (strncmp(filter, "ancestor=", 9) != 0)
 		return err_set(e, ERR_UNSUPPORTED,

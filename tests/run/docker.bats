@@ -115,6 +115,13 @@ named" ]
 	docker stop -t 0 one
 	[ "$(docker ps --format '{{.Names}}')" = two ]
 	[ "$(docker ps -a --filter status=exited --format '{{.Names}}')" = one ]
+	# Filters of one key are alternatives; one for a status looks at all containers.
+	[ "$(docker ps --filter status=exited --format '{{.Names}}')" = one ]
+	[ "$(docker ps --filter name=one --filter name=tw --format '{{.Names}}')" = two ]
+	[ "$(docker ps -a --filter name=one --filter name=tw --filter status=exited --filter status=paused \
+		--format '{{.Names}}')" = one ]
+	run -1 docker ps --filter 'name=one|two'
+	run -1 docker ps --filter status=frob
 }
 
 @test "a container is paused, stopped and removed, and each word is printed" {
