@@ -21,7 +21,8 @@ char *describe_ask(const struct list *words, struct json_view *ret, struct err *
 	char *text = NULL;
 
 	int code = verb_run(words, VERB_KEEP, &text, e);
-	if (code == 0 && json_view_scan(ret, text, strlen(text), e) == 0)
+	/* `hutch inspect` fails if one of its names is gone, and prints the others. */
+	if (code >= 0 && json_view_scan(ret, text, strlen(text), e) == 0)
 		return text;
 	if (code > 0)
 		(void)err_set(e, ERR_SYSTEM, "hutch %s failed", words->items[0]);
@@ -80,6 +81,8 @@ static bool has_image(const char *word, struct err *e)
 	list_done(&words);
 	if (code == 1)
 		(void)err_set(e, ERR_NOT_FOUND, "No such image: %.100s", word);
+	else if (code > 0)
+		(void)err_set(e, ERR_SYSTEM, "hutch image exists failed");
 	return code == 0;
 }
 

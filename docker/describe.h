@@ -10,8 +10,8 @@ struct list;
  * NULL with an error. */
 char *describe_info(const char *word, struct json_view *ret, struct err *e);
 
-/* Runs a verb of hutch that prints JSON.  Returns the text that *ret is, allocated, or
- * NULL. */
+/* Runs a verb of hutch that prints JSON; whole JSON counts, whatever the exit code is.
+ * Returns the text that *ret is, allocated, or NULL. */
 char *describe_ask(const struct list *words, struct json_view *ret, struct err *e);
 
 /* Returns docker's object, allocated; NULL with an error. */

@@ -124,6 +124,29 @@ named" ]
 	run -1 docker ps --filter status=frob
 }
 
+# fake TEXT: makes ./docker a docker whose hutch is the script TEXT.
+fake() {
+	mkdir -p bin libexec/hutch
+	cp "$BUILD/libexec/hutch-docker" libexec/hutch/docker
+	printf '#!/bin/sh\n%s\n' "$1" >bin/hutch
+	chmod +x bin/hutch
+	ln -s libexec/hutch/docker docker
+}
+
+@test "ps lists the others where a container has gone meanwhile" {
+	fake 'case $1 in
+	ps) echo "[{\"name\":\"one\",\"image\":\"host\"},{\"name\":\"two\",\"image\":\"host\"}]" ;;
+	inspect) echo "[{\"name\":\"two\",\"id\":\"012345678901\",\"state\":\"ready\"}]"; exit 125 ;;
+	esac'
+	[ "$(./docker ps -q)" = 012345678901 ]
+}
+
+@test "a store that cannot be read is no image that is missing" {
+	fake 'exit 125'
+	run -1 --separate-stderr ./docker inspect --type image debian
+	[[ $stderr == *'hutch image exists failed'* ]]
+}
+
 @test "a container is paused, stopped and removed, and each word is printed" {
 	"$HUTCH" create -q box
 	[ "$(docker pause box)" = box ]
