@@ -91,6 +91,8 @@ int verb_run(const struct list *words, enum verb_output output, char **ret_text,
 		return err_sys(e, "fork");
 	if (output == VERB_KEEP)
 		*ret_text = read_all(from);
+	/* A child that prints more than was read ends by SIGPIPE. */
+	own_close(&from);
 	int status = worker_reap(pid);
 	return WIFEXITED(status)     ? WEXITSTATUS(status)
 	       : WIFSIGNALED(status) ? 128 + WTERMSIG(status)

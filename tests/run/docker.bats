@@ -141,6 +141,12 @@ fake() {
 	[ "$(./docker ps -q)" = 012345678901 ]
 }
 
+@test "a hutch that prints without end is stopped" {
+	fake 'yes'
+	run -1 --separate-stderr ./docker ps
+	[[ $stderr == *'hutch ps failed'* ]]
+}
+
 @test "a store that cannot be read is no image that is missing" {
 	fake 'exit 125'
 	run -1 --separate-stderr ./docker inspect --type image debian
