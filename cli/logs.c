@@ -39,6 +39,7 @@ struct printer {
 	struct client client;
 	const struct wanted *wanted;
 	struct err error; /* the first error; kind ERR_NONE: all entries were written */
+	bool has_printed;
 };
 
 /* Writes a process's output to `fd`; if `fd` is a terminal, control characters are
@@ -114,6 +115,7 @@ static void take(void *context, const struct message *m)
 	if (!json_view_is(m->method, p->wanted->of_supervisor ? "log" : "output") ||
 	    p->error.kind != ERR_NONE)
 		return;
+	p->has_printed = true;
 	if (p->wanted->put(m->params, &p->error) < 0)
 		(void)shutdown(p->client.fd, SHUT_RDWR); /* the output cannot be
 							  * written, so the other
@@ -138,6 +140,7 @@ static int print_live(struct printer *live, struct err *e)
 	p.client.prints = true;
 	int rc = client_call(&p.client, "logs", params, &answer, e);
 	client_done(&p.client);
+	live->has_printed = p.has_printed;
 	if (p.error.kind != ERR_NONE) {
 		*e = p.error;
 		return -1;
@@ -211,10 +214,18 @@ static int print_ended(const char *name, const struct wanted *w, struct err *e)
 static int print(const char *name, const struct wanted *w, struct err *e)
 {
 	struct printer p = { .wanted = w };
+	AUTO_FREE char *record = NULL;
 
-	if (client_open(&p.client, name, e) == 0)
-		return print_live(&p, e);
-	if (e->kind != ERR_NOT_FOUND)
+	if (client_open(&p.client, name, e) == 0) {
+		if (print_live(&p, e) == 0)
+			return 0;
+		if (e->kind != ERR_GONE || p.has_printed)
+			return -1;
+		/* The sandbox ended before it answered.  Its log is whole once the record
+		 * of its end is written, for which -f waits. */
+		if (w->follows)
+			(void)registry_wait(name, &record, NULL);
+	} else if (e->kind != ERR_NOT_FOUND)
 		return -1;
 	if (print_ended(name, w, e) == 0)
 		return 0;
