@@ -237,7 +237,7 @@ USES_cli := base policy/egress policy protocol archive store sandbox/kernel sand
     sandbox/plan sandbox/root sandbox/launch sandbox/landlock sandbox/learn sandbox/explain \
     cli/common rootfs-tools/changes
 
-FILES_docker := about args container describe images lifecycle mount_args ps run_args show start template \
+FILES_docker := about args attach container describe images lifecycle mount_args ps run_args show start template \
     template_call tree verb volumes wait
 USES_docker := base store sandbox/kernel sandbox/state sandbox/launch cli/common
 

@@ -43,10 +43,11 @@ static int take_tty(struct args *a, const char *value, struct err *e)
 	return 0;
 }
 
+/* A name that begins with "-" would be a flag of hutch create. */
 static int take_name(struct args *a, const char *value, struct err *e)
 {
 	a->name = value[0] == '/' ? value + 1 : value;
-	return *a->name ? 0 : err_set(e, ERR_USAGE, "--name is empty");
+	return registry_check_name(a->name, e) < 0 ? err_in(e, "--name") : 0;
 }
 
 static int take_network(struct args *a, const char *value, struct err *e)
@@ -328,12 +329,8 @@ static void add_hosts(const struct args *a, struct list *ret)
 
 static int check_foreground(const struct args *a, struct err *e)
 {
-	static const char why[] =
-		"is for run -d: hutch lists no sandbox that ends with its "
-		"caller";
+	static const char why[] = "needs -d or --name: hutch lists no other sandboxes";
 
-	if (a->name)
-		return err_set(e, ERR_UNSUPPORTED, "--name %s", why);
 	if (a->has_labels)
 		return err_set(e, ERR_UNSUPPORTED, "--label %s", why);
 	if (a->restart)
@@ -343,12 +340,13 @@ static int check_foreground(const struct args *a, struct err *e)
 	return 0;
 }
 
-static int check_detached(const struct args *a, struct err *e)
+/* A container with a name is created, also in the foreground (attach.h). */
+static int check_created(const struct args *a, struct err *e)
 {
 	if (a->is_interactive || a->has_terminal)
 		return err_set(e, ERR_UNSUPPORTED,
-			       "-i and -t with -d: the main process of a sandbox in the "
-			       "background has neither stdin nor a terminal");
+			       "-i and -t with -d or --name: the main process of a "
+			       "sandbox with a name has neither stdin nor a terminal");
 	if (a->removes && a->restart)
 		return err_set(e, ERR_USAGE,
 			       "conflicting options: cannot specify both "
@@ -359,17 +357,18 @@ static int check_detached(const struct args *a, struct err *e)
 /* The host image is not written over, so nothing of it could be kept but the record. */
 static void add_verb(const struct args *a, const char *image, struct list *ret)
 {
-	list_add(ret, a->is_detached ? "create" : "run");
+	list_add(ret, a->name ? "create" : "run");
 	if (a->policy) {
 		list_add(ret, "--policy");
 		list_add(ret, a->policy);
 	}
-	if (!a->is_detached)
+	if (!a->name)
 		return;
 	list_add(ret, "--main");
-	if (a->removes)
+	/* In the foreground docker removes it, and needs the record until then. */
+	if (a->removes && a->is_detached)
 		list_add(ret, "--rm");
-	else if (strcmp(image, "host") != 0)
+	else if (!a->removes && strcmp(image, "host") != 0)
 		list_add(ret, "--keep");
 	if (a->restart) {
 		list_add(ret, "--restart");
@@ -392,13 +391,11 @@ int run_args_read(char **argv, const char *made_name, struct args *a, struct lis
 		return err_set(e, ERR_USAGE,
 			       "\"docker run\" requires at least 1 argument: "
 			       "an image");
-	if ((a->is_detached ? check_detached(a, e) : check_foreground(a, e)) < 0)
+	if ((a->is_detached || a->name ? check_created(a, e) : check_foreground(a, e)) <
+	    0)
 		return -1;
 	if (a->is_detached && !a->name)
 		a->name = made_name;
-	/* A name that begins with "-" would be a flag of hutch create. */
-	if (a->is_detached && registry_check_name(a->name, e) < 0)
-		return err_in(e, "--name");
 	add_verb(a, *argv, ret);
 	add_network(a, ret);
 	add_hosts(a, ret);
@@ -406,7 +403,7 @@ int run_args_read(char **argv, const char *made_name, struct args *a, struct lis
 		list_add(ret, a->words.items[i]);
 	list_add(ret, "--image");
 	list_add(ret, *argv++);
-	if (a->is_detached)
+	if (a->name)
 		list_add(ret, a->name);
 	if (*argv)
 		list_add(ret, "--");

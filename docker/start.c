@@ -11,6 +11,7 @@
 #include "base/hex.h"
 #include "base/own.h"
 #include "docker/args.h"
+#include "docker/attach.h"
 #include "docker/container.h"
 #include "docker/run_args.h"
 #include "docker/verb.h"
@@ -78,6 +79,7 @@ static int start(char **argv, const char *made_name, struct args *a, struct err 
 		rc = make_volumes(a, e);
 	if (rc == 0)
 		rc = a->is_detached ? run_detached(a, &words, e)
+		     : a->name	    ? attach_run(&words, a->name, a->removes, e)
 				    : verb_become(&words, false, e);
 	list_done(&words);
 	return rc;

@@ -31,6 +31,58 @@ refuses() {
 	[ "$(echo typed | docker run -i host cat)" = typed ]
 }
 
+@test "run with a name, in the foreground, has output and exit code, and leaves nothing with --rm" {
+	for code in 1 2 3; do
+		run -$code --separate-stderr docker run --rm --name box host sh -c "echo out; echo err >&2; exit $code"
+		[ "$output" = out ]
+		[ "$stderr" = err ]
+	done
+	run -127 docker run --rm --name box host nosuchcommand
+	[ "$(docker ps -aq)" = "" ]
+	refuses 'with -d or --name' run -i --name box host cat
+	refuses "'-x' is no name" run --name=-x host true
+}
+
+# attached FIFO ARG...: starts a container with the name box, whose first line comes through FIFO.
+attached() {
+	mkfifo "$1"
+	"$HUTCH" docker run "${@:2}" --name box host sh -c 'echo begun; exec sleep 1000' >"$1" &
+	exec 7<"$1"
+	read -r line <&7
+	[ "$line" = begun ]
+}
+
+# ended_with CODE: waits for the last process in the background.
+ended_with() {
+	local code=0
+	wait "$!" || code=$?
+	[ "$code" -eq "$1" ]
+}
+
+@test "kill, rm -f and SIGTERM end a run with a name, and its caller hears of it" {
+	attached kill --rm
+	[ "$(docker kill box)" = box ]
+	ended_with 137
+	attached remove --rm
+	docker rm -f box
+	ended_with 137
+	attached term --rm
+	kill "$!"
+	ended_with 143
+	[ "$(docker ps -aq)" = "" ]
+}
+
+@test "a run with a name goes on without its caller, and --rm still holds" {
+	attached caller --rm
+	kill -KILL "$!"
+	wait "$!" || true
+	[ "$(docker ps --format '{{.Names}}')" = box ]
+	docker stop -t 0 box
+	# The child that removes the record holds this end.
+	read -r line <&7 || true
+	[ "$(docker ps -aq)" = "" ]
+}
+
 @test "a flag that hutch cannot honour is an error that says why" {
 	refuses 'GPUs are not supported' run --gpus all host true
 	refuses 'it is refused' run --privileged host true
@@ -207,7 +259,7 @@ fake() {
 	[ "$("$HUTCH" wait box)" = 6 ]
 	[ "$(docker inspect -f '{{.RestartCount}} {{.State.ExitCode}} {{.State.Status}}' box)" = '1 6 exited' ]
 	[ "$(docker wait box)" = 6 ]
-	refuses 'is for run -d' run --restart always host true
+	refuses 'needs -d or --name' run --restart always host true
 }
 
 @test "run --stop-signal is the signal of stop" {
@@ -220,7 +272,7 @@ fake() {
 	docker stop box
 	[ "$(docker wait box)" = 8 ]
 	refuses "not 'NONE'" run -d --stop-signal NONE host true
-	refuses 'is for run -d' run --stop-signal TERM host true
+	refuses 'needs -d or --name' run --stop-signal TERM host true
 }
 
 @test "exec ends with 137 if the container ends" {

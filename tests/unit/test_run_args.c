@@ -107,7 +107,17 @@ static const struct {
 	  "create --main --keep --stop-signal USR1 --image alpine made" },
 	{ "-d --restart no --rm alpine", "create --main --rm --image alpine made" },
 
+	/* in the foreground, with a name */
+	{ "--name x alpine true", "create --main --keep --image alpine x -- true" },
+	{ "--rm --name x -l a=b alpine", "create --main --label a=b --image alpine x" },
+
 	/* clients that exist (docs/hutch-docker.md) */
+	{ "--rm -p 4000:8000 --name python3.11-1 python:3.11 /bin/sh -c x",
+	  "create --main -p 4000:8000 --image python:3.11 python3.11-1 -- /bin/sh -c x" },
+	{ "-d --rm --ulimit nofile=65536:65536 --name agent-server-1 -e K=V "
+	  "-v /h:/workspace -p 127.0.0.1:30000:8000 IMAGE --host 0.0.0.0",
+	  "create --main --rm --ulimit nofile=65536:65536 -e K=V -v /h:/workspace:rw -p "
+	  "127.0.0.1:30000:8000 --image IMAGE agent-server-1 -- --host 0.0.0.0" },
 	{ "-d --name minisweagent-1 -w / --rm python:3.11 sleep 2h",
 	  "create --main --rm -w / --image python:3.11 minisweagent-1 -- sleep 2h" },
 	{ "-d --rm --user 10:10 --cap-drop ALL --security-opt no-new-privileges --ulimit "
@@ -143,14 +153,17 @@ static const struct {
 	{ "--pid=host alpine",
 	  "error: --pid=host is refused: the inside would see, trace "
 	  "and signal the processes of this host" },
-	{ "--name x alpine",
-	  "error: --name is for run -d: hutch lists no sandbox that ends "
-	  "with its caller" },
+	{ "--label a=b alpine",
+	  "error: --label needs -d or --name: hutch lists no other sandboxes" },
 	{ "-d --name --network=host alpine",
 	  "error: --name: '--network=host' is no name of a sandbox: 1 to 63 of A-Z a-z 0-9 "
 	  "_ . -, the first a letter or a digit" },
-	{ "-dit alpine", "error: -i and -t with -d: the main process of a sandbox in the "
-			 "background has neither stdin nor a terminal" },
+	{ "--name -x alpine",
+	  "error: --name: '-x' is no name of a sandbox: 1 to 63 of A-Z "
+	  "a-z 0-9 _ . -, the first a letter or a digit" },
+	{ "-dit alpine",
+	  "error: -i and -t with -d or --name: the main process of a sandbox with a name "
+	  "has neither stdin nor a terminal" },
 	{ "-d --rm --restart always alpine", "error: conflicting options: cannot specify "
 					     "both --restart and --rm" },
 	{ "-v /data alpine", "error: -v /data: hutch has no volumes without a name; give "
