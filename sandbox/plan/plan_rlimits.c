@@ -73,12 +73,24 @@ static void set_share(struct plan *p, const struct share *s, const struct rlimit
 	set_limit(p, s->resource, value, value);
 }
 
-static int set_ulimit(struct plan *p, const struct ulimit *u, struct err *e)
+static uint64_t lower(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* With --best-effort a limit above the hard limit of hutch itself becomes that limit. */
+static int set_ulimit(struct plan *p, const struct ulimit *u, bool is_best_effort,
+		      struct err *e)
 {
 	struct rlimit own;
 
 	if (getrlimit(u->resource, &own) < 0)
 		return err_sys(e, "getrlimit %s", units_ulimit_name(u->resource));
+	if (is_best_effort) {
+		set_limit(p, u->resource, lower(u->soft, own.rlim_max),
+			  lower(u->hard, own.rlim_max));
+		return 0;
+	}
 	if (own.rlim_max != RLIM_INFINITY && u->hard > own.rlim_max) {
 		(void)err_set(e, ERR_LIMIT,
 			      "%s cannot be raised above %llu, the hard limit "
@@ -124,7 +136,7 @@ int plan_rlimits(struct plan *p, const struct policy *policy, struct err *e)
 		set_share(p, &shares[i], &own);
 	}
 	for (size_t i = 0; i < policy->ulimit_count; i++)
-		if (set_ulimit(p, &policy->ulimits[i], e) < 0)
+		if (set_ulimit(p, &policy->ulimits[i], policy->is_best_effort, e) < 0)
 			return -1;
 
 	/* No namespaces can be made inside ours, even if a seccomp filter allows the

@@ -143,6 +143,16 @@ static void play_ulimits(void *arg)
 	CHECK(strstr(e.text, "nofile cannot be raised above 600"));
 	CHECK(strstr(e.text, "(from --ulimit nofile=400:601)"));
 	plan_done(&p);
+
+	policy.is_best_effort = true;
+	plan_init(&p);
+	CHECK(units_parse_ulimit(&policy, "nofile=601:602", &e) == 0);
+	CHECK(plan_rlimits(&p, &policy, &e) == 0);
+	r = find(&p, RLIMIT_NOFILE);
+	CHECK(r && r->soft == 600 && r->hard == 600);
+	r = find(&p, RLIMIT_CPU);
+	CHECK(r && r->soft == 7 && r->hard == 8);
+	plan_done(&p);
 	policy_done(&policy);
 }
 
