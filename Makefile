@@ -79,7 +79,7 @@ FILES_policy/egress := address egress_check egress_presets egress_rule egress_ru
 USES_policy/egress := base policy/json
 
 FILES_policy := bpf_eval command_option commands commands_builtin commands_run egress_policy environment \
-    extra_host isolation wildcard policy protect port_spec restart_rule signal_name units rules policy_file policy_file_print syscalls volume
+    extra_host isolation label wildcard policy protect port_spec restart_rule signal_name units rules policy_file policy_file_print syscalls volume
 USES_policy := base policy/json policy/bash policy/egress
 
 FILES_protocol := action action_errand socket_splice message

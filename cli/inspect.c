@@ -139,9 +139,12 @@ static int put_kept(FILE *to, const char *name)
 		return -1;
 	AUTO_FREE char *image = json_write_quoted(d.image);
 	AUTO_FREE char *created = json_write_quoted(d.created);
-	(void)fprintf(to, "{\"name\":\"%s\",\"id\":\"%s\",\"image\":%s,\"state\":\"%s\","
-			  "\"created\":%s,\"exit\":null}", d.name, d.id, image,
-		      registry_status_name(REGISTRY_ENDED), created);
+	AUTO_FREE char *labels = saved_spec_labels(&d);
+	(void)fprintf(to,
+		      "{\"name\":\"%s\",\"id\":\"%s\",\"image\":%s,\"state\":\"%s\","
+		      "\"created\":%s,\"labels\":%s,\"exit\":null}",
+		      d.name, d.id, image, registry_status_name(REGISTRY_ENDED), created,
+		      labels ? labels : "null");
 	saved_spec_done(&d);
 	return 0;
 }

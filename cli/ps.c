@@ -95,17 +95,18 @@ static void add_kept(struct registry_list *list, const struct cow_list *kept)
 
 /* Adds kept sandboxes without a record of their end, such as those from before
  * a reboot. */
-static void add_saved_specs(struct registry_list *list,
-			    const struct saved_spec_list *kept)
+static void add_saved_specs(struct registry_list *list, struct saved_spec_list *kept)
 {
 	for (size_t i = 0; i < kept->count; i++) {
-		const struct saved_spec *d = &kept->items[i];
+		struct saved_spec *d = &kept->items[i];
 		if (is_listed(list, d->id))
 			continue;
 		AUTO_FREE char *image = json_write_quoted(d->image);
 		AUTO_FREE char *created = json_write_quoted(d->created);
+		AUTO_FREE char *labels = saved_spec_labels(d);
 		add_item(list, d->name, d->id,
-			 text_format("{\"image\":%s,\"created\":%s}", image, created));
+			 text_format("{\"image\":%s,\"created\":%s,\"labels\":%s}", image,
+				     created, labels ? labels : "null"));
 	}
 }
 

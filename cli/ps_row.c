@@ -126,8 +126,48 @@ static char *folder_of(const struct row *r)
 	return json_view_string(json_view_get(r->info, "workspace"));
 }
 
+/* Steps to the next label; `key` and `value` are allocated texts. */
+static bool step_label(const struct row *r, struct json_view_place *at, char **key,
+		       char **value)
+{
+	if (!json_view_step(json_view_get(r->info, "labels"), at))
+		return false;
+	*key = json_view_string(at->key);
+	*value = json_view_string(at->value);
+	return *key && *value;
+}
+
+/* Returns the value of a label, allocated; NULL: there is none. */
+static char *label_of(const struct row *r, const char *wanted)
+{
+	struct json_view_place at = { 0 };
+	char *key = NULL, *value = NULL, *found = NULL;
+
+	while (!found && step_label(r, &at, &key, &value)) {
+		if (!strcmp(key, wanted))
+			found = text_copy(value);
+		own_free(&key);
+		own_free(&value);
+	}
+	return found;
+}
+
+static char *labels_of(const struct row *r)
+{
+	struct json_view_place at = { 0 };
+	struct list labels = { 0 };
+	char *key = NULL, *value = NULL;
+
+	for (; step_label(r, &at, &key, &value); own_free(&key), own_free(&value))
+		list_addf(&labels, "%s=%s", key, value);
+	char *text = list_join(&labels, 0, ",");
+	list_done(&labels);
+	return text;
+}
+
 static const struct column {
-	const char *head, *name;	    /* in the table, and in a format */
+	const char *head, *name;	    /* in the table, where NULL stands for none,
+					     * and in a format */
 	char *(*text)(const struct row *r); /* allocated; NULL: not known */
 	bool is_of_ended;		    /* the table has the column only with --all */
 } columns[] = {
@@ -140,7 +180,13 @@ static const struct column {
 	{ "MEMORY", "Memory", memory_of, false },
 	{ "CHANGES", "Changes", changes_of, true },
 	{ "FOLDER", "Folder", folder_of, true },
+	{ NULL, "Labels", labels_of, false },
 };
+
+static bool is_in_table(const struct column *c, const struct ps_options *o)
+{
+	return c->head && (o->has_all || !c->is_of_ended);
+}
 
 /* Returns the text of a cell as people read it, allocated; NULL: not known. */
 static char *cell(const struct row *r, const struct column *c, bool is_whole, int64_t now)
@@ -169,13 +215,13 @@ static void print_table(const struct row *rows, size_t count, const struct ps_op
 	struct table t = { 0 };
 
 	for (size_t i = 0; i < ARRAY_LEN(columns); i++)
-		if (o->has_all || !columns[i].is_of_ended) {
+		if (is_in_table(&columns[i], o)) {
 			table_add(&t, text_copy(columns[i].head));
 			t.columns++;
 		}
 	for (size_t i = 0; i < count; i++)
 		for (size_t k = 0; k < ARRAY_LEN(columns); k++)
-			if (o->has_all || !columns[k].is_of_ended)
+			if (is_in_table(&columns[k], o))
 				table_add(&t,
 					  cell(&rows[i], &columns[k], o->is_whole, now));
 	if (!o->is_whole)
@@ -210,6 +256,47 @@ static size_t take_column(const char *at, const struct column **ret)
 	return 0;
 }
 
+/* Reads "{{.Label "KEY"}}" at `at`, with blanks as above.  Returns its length, or 0: it
+ * is something else. */
+static size_t take_label(const char *at, char **ret_key)
+{
+	static const char begin[] = ".Label", end[] = "}}";
+	const char *name = at + 2 + strspn(at + 2, " ");
+	const char *quote = name + strlen(begin);
+
+	if (strncmp(name, begin, strlen(begin)) != 0)
+		return 0;
+	quote += strspn(quote, " ");
+	const char *last = *quote == '"' ? strchr(quote + 1, '"') : NULL;
+	if (!last)
+		return 0;
+	const char *close = last + 1 + strspn(last + 1, " ");
+	if (strncmp(close, end, strlen(end)) != 0)
+		return 0;
+	*ret_key = text_format("%.*s", (int)(last - quote - 1), quote + 1);
+	return (size_t)(close - at) + strlen(end);
+}
+
+/* Reads a place of the format that stands for a text of the row.  Returns its length, or
+ * 0: it is no such place; *ret gets the text, allocated, if there is a row. */
+static size_t take_place(const char *at, const struct row *r, int64_t now, char **ret)
+{
+	AUTO_FREE char *key = NULL;
+	const struct column *c = NULL;
+
+	size_t len = take_column(at, &c);
+	if (len && r)
+		*ret = cell(r, c, true, now);
+	if (len)
+		return len;
+	len = take_label(at, &key);
+	if (len && r)
+		*ret = label_of(r, key);
+	if (len && r && !*ret)
+		*ret = text_copy("");
+	return len;
+}
+
 /* Prints one byte of a format, or the escape sequence that begins there.  Returns its
  * length. */
 static size_t print_byte(const char *at)
@@ -222,15 +309,13 @@ static size_t print_byte(const char *at)
 
 static void print_line(const struct row *r, const struct ps_options *o, int64_t now)
 {
-	const struct column *c = NULL;
-
 	for (const char *at = o->format; *at;) {
-		size_t len = strncmp(at, "{{", 2) ? 0 : take_column(at, &c);
+		AUTO_FREE char *text = NULL;
+		size_t len = strncmp(at, "{{", 2) ? 0 : take_place(at, r, now, &text);
 		if (!len) {
 			at += print_byte(at);
 			continue;
 		}
-		AUTO_FREE char *text = cell(r, c, true, now);
 		AUTO_FREE char *shown = term_escape_line(text ? text : "-");
 		(void)fputs(shown, stdout);
 		at += len;
@@ -252,8 +337,6 @@ static void print_format(const struct row *rows, size_t count, const struct ps_o
 
 static int check_format(const char *format, struct err *e)
 {
-	const struct column *c;
-
 	if (is_json_lines(format))
 		return 0;
 	if (!strncmp(format, "table", strlen("table"))) {
@@ -262,13 +345,14 @@ static int check_format(const char *format, struct err *e)
 				  "leave --format out for a table, or 'table' for lines");
 	}
 	for (const char *at = format; (at = strstr(at, "{{")); at += 2)
-		if (!take_column(at, &c)) {
+		if (!take_place(at, NULL, 0, NULL)) {
 			(void)err_set(e, ERR_USAGE, "--format: no column is called %.*s",
 				      (int)strcspn(at, "}") + 2, at);
 			return err_remedy(
-				e, "json, or a text with {{.Name}} {{.ID}} {{.Image}} "
-				   "{{.State}} {{.Created}} {{.Pids}} {{.Memory}} "
-				   "{{.Changes}} {{.Folder}}");
+				e,
+				"json, or a text with {{.Name}} {{.ID}} {{.Image}} "
+				"{{.State}} {{.Created}} {{.Pids}} {{.Memory}} "
+				"{{.Changes}} {{.Folder}} {{.Labels}} {{.Label \"KEY\"}}");
 		}
 	return 0;
 }
@@ -284,10 +368,12 @@ static const struct filter {
 	const char *key;
 	char *(*text)(const struct row *r);
 	bool is_part; /* the value is a part of the text, not all of it */
+	bool is_label; /* the value is KEY or KEY=VALUE, and each such filter must fit */
 } filters_known[] = {
-	{ "name", name_of, true },	{ "id", id_of, true },
-	{ "image", image_of, false },	{ "state", status_of, false },
-	{ "status", status_of, false }, { "folder", folder_of, false },
+	{ "name", name_of, true, false },      { "id", id_of, true, false },
+	{ "image", image_of, false, false },   { "state", status_of, false, false },
+	{ "status", status_of, false, false }, { "folder", folder_of, false, false },
+	{ "label", labels_of, false, true },
 };
 
 static const struct filter *find_filter(const char *word)
@@ -301,10 +387,23 @@ static const struct filter *find_filter(const char *word)
 	return NULL;
 }
 
+/* Returns whether the sandbox has the label KEY, or KEY=VALUE. */
+static bool has_label(const struct row *r, const char *wanted)
+{
+	const char *value = strchr(wanted, '=');
+	AUTO_FREE char *key = text_format("%.*s", (int)strcspn(wanted, "="), wanted);
+	AUTO_FREE char *found = label_of(r, key);
+
+	return found && (!value || !strcmp(found, value + 1));
+}
+
 static bool fits(const struct row *r, const char *word)
 {
 	const struct filter *f = find_filter(word);
 	const char *value = strchr(word, '=') + 1;
+
+	if (f->is_label)
+		return has_label(r, value);
 	AUTO_FREE char *text = f->text(r);
 
 	if (!text)
@@ -316,8 +415,8 @@ bool ps_row_fits(const struct row *r, const struct list *filters)
 {
 	for (size_t i = 0; i < filters->count; i++) {
 		const struct filter *f = find_filter(filters->items[i]);
-		bool is_fit = false;
-		for (size_t k = 0; k < filters->count && !is_fit; k++)
+		bool is_fit = f->is_label && fits(r, filters->items[i]);
+		for (size_t k = 0; k < filters->count && !is_fit && !f->is_label; k++)
 			is_fit = find_filter(filters->items[k])->text == f->text &&
 				 fits(r, filters->items[k]);
 		if (!is_fit)
@@ -334,7 +433,8 @@ int ps_check(const struct ps_options *o, struct err *e)
 		(void)err_set(e, ERR_USAGE, "--filter: '%.60s' is no filter",
 			      o->filters.items[i]);
 		return err_remedy(
-			e, "name=PART, id=PART, image=REF, state=STATE or folder=DIR");
+			e, "name=PART, id=PART, image=REF, state=STATE, folder=DIR, "
+			   "label=KEY or label=KEY=VALUE");
 	}
 	return o->format ? check_format(o->format, e) : 0;
 }

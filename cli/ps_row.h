@@ -31,7 +31,7 @@ struct row {
 int ps_check(const struct ps_options *o, struct err *e);
 
 /* Returns whether the sandbox has what each filter asks for; of several filters with the
- * same key, one must fit. */
+ * same key, one must fit, but of labels all. */
 bool ps_row_fits(const struct row *r, const struct list *filters);
 
 /* Prints the rows as the options say.  `now` is in seconds since 1970. */

@@ -117,6 +117,7 @@ void policy_done(struct policy *p)
 	list_done(&p->egress);
 	egress_rules_done(&p->egress_rules);
 	list_done(&p->add_hosts);
+	list_done(&p->labels);
 	list_done(&p->joins);
 	list_done(&p->protects);
 	policy_init(p);

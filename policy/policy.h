@@ -95,6 +95,7 @@ struct policy {
 	struct list egress;    /* the rules of --allow in JSON, in order (egress_policy.h) */
 	struct egress_rules egress_rules; /* the same rules, read; owned */
 	struct list add_hosts; /* the values of --add-host (extra_host.h) */
+	struct list labels;    /* of --label: KEY=VALUE each (label.h) */
 	struct list protects;  /* the patterns of --protect (protect.h) */
 	bool protects_missing; /* --protect-missing: protects also names that do not
 			        * exist yet */

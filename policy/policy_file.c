@@ -50,6 +50,7 @@ const struct setting_kind setting_kinds[] = {
 	{ "workdir", "workdir", SETTING_TEXT, false },
 	{ "user", "user", SETTING_TEXT, false },
 	{ "hostname", "hostname", SETTING_TEXT, false },
+	{ "labels", "label", SETTING_MAP, false },
 	{ "isolation", "isolation", SETTING_TEXT, false },
 	{ "landlock", "landlock", SETTING_TEXT, false },
 	{ "idmap", "idmap", SETTING_TEXT, false },

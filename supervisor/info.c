@@ -4,6 +4,7 @@
 #include "actions/redact_json.h"
 #include "base/json_write.h"
 #include "base/own.h"
+#include "policy/label.h"
 #include "policy/policy.h"
 #include "sandbox/launch/launch.h"
 #include "sandbox/launch/result.h"
@@ -113,6 +114,7 @@ char *supervisor_info(const struct supervisor *s)
 	AUTO_FREE char *path = p->image == IMAGE_DIR   ? text_format("dir:%s", p->image_path) :
 			       p->image == IMAGE_STORE ? text_copy(l->store_image.name) :
 							 text_copy("host");
+	AUTO_FREE char *labels = label_print(&p->labels);
 	AUTO_FREE char *limits = supervisor_limits(s);
 	AUTO_FREE char *egress = net_info(s);
 	AUTO_FREE char *user = text_format("%u:%u", l->plan.uid, l->plan.gid);
@@ -126,6 +128,7 @@ char *supervisor_info(const struct supervisor *s)
 	json_write_text(&b, "image", path);
 	json_write_text(&b, "state", registry_status_name(s->status));
 	json_write_text(&b, "created", s->created);
+	json_write_raw(&b, "labels", labels);
 	json_write_text(&b, "isolation", "namespaces");
 	json_write_text(&b, "workspace", workspace_of(s));
 	put_mounts(s, &b);

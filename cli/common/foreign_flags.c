@@ -16,6 +16,7 @@
 #define AUTO_PORT     "-p auto:GUEST has a free port of this host lead inside"
 #define NO_DEVICES    "hutch gives a sandbox no devices of the host"
 #define LOGGING	      "it stands before the verb: hutch --log-level debug VERB"
+#define LABELS	      "hutch create --label KEY=VALUE NAME makes a sandbox that has it"
 #define CPUS	      "--cpus NUMBER bounds CPU time"
 
 /* A row for all verbs that start commands has no verb.  A name with a last '*' stands
@@ -85,8 +86,8 @@ static const struct row {
 	{ NULL, "memory-swap", NULL, "leave it out: --memory SIZE is without swap" },
 	{ NULL, "cpu-*", NULL, CPUS },
 	{ NULL, "cpuset-*", NULL, CPUS },
-	{ NULL, "label", NULL, "hutch has no labels; hutch ps --filter finds by name" },
-	{ NULL, "l", NULL, "hutch has no labels; hutch ps --filter finds by name" },
+	{ NULL, "label", NULL, LABELS },
+	{ NULL, "l", NULL, LABELS },
 	{ NULL, "log-driver", NULL,
 	  "hutch logs NAME prints what detached commands wrote" },
 	{ NULL, "stop-*", NULL, "hutch stop -t SECONDS NAME gives it time to end" },

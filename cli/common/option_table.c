@@ -16,6 +16,7 @@
 #include "policy/environment.h"
 #include "policy/extra_host.h"
 #include "policy/isolation.h"
+#include "policy/label.h"
 #include "policy/policy.h"
 #include "policy/policy_file.h"
 #include "policy/port_spec.h"
@@ -190,6 +191,11 @@ static int take_hostname(struct run_options *o, const char *value, struct err *e
 {
 	(void)e; /* policy_check() judges the value */
 	return set_text(&o->policy->hostname, value);
+}
+
+static int take_label(struct run_options *o, const char *value, struct err *e)
+{
+	return label_add(&o->policy->labels, value, e);
 }
 
 static int take_name(struct run_options *o, const char *value, struct err *e)
@@ -565,6 +571,7 @@ const struct option option_table[] = {
 	{ 'w', "workdir", "DIR", take_workdir, "working directory (default /workspace)" },
 	{ 'u', "user", "USER", take_user, "agent, root, with ranges UID[:GID]" },
 	{ 0, "hostname", "NAME", take_hostname, "(default hutch)" },
+	{ 0, "label", "KEY=VALUE", take_label, "a label, by which hutch ps finds it" },
 	{ 'i', "interactive", NULL, take_interactive, "pass stdin on" },
 	{ 't', "tty", NULL, take_tty, "a terminal of the sandbox's own" },
 	{ 'd', "detach", NULL, take_detach, "do not wait for it; print its number" },

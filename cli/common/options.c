@@ -58,6 +58,7 @@ static const struct {
 	{ "main", BOXES },
 	{ "restart", BOXES },
 	{ "stop-signal", BOXES },
+	{ "label", BOXES },
 	{ "lease", BOXES },
 };
 

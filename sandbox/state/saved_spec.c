@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "policy/json/json.h"
+#include "policy/label.h"
 #include "policy/policy_file.h"
 #include "sandbox/state/state_dir.h"
 #include "store/folders.h"
@@ -454,6 +455,22 @@ int saved_spec_read(struct saved_spec *d, struct policy_file *ret, struct err *e
 	if (read_args(d, e) < 0)
 		return -1;
 	return policy_file_read(ret, path, e);
+}
+
+char *saved_spec_labels(struct saved_spec *d)
+{
+	struct policy_file said = { 0 };
+	struct list labels = { 0 };
+	struct err e;
+
+	int result = saved_spec_read(d, &said, &e);
+	for (size_t i = 0; result == 0 && i < said.count; i++)
+		if (!strcmp(said.items[i].kind->flag, "label"))
+			result = label_add(&labels, said.items[i].value, &e);
+	char *text = result == 0 ? label_print(&labels) : NULL;
+	list_done(&labels);
+	policy_file_done(&said);
+	return text;
 }
 
 /* --- its last life ---------------------------------------------------------------- */

@@ -72,6 +72,10 @@ int saved_spec_find(const char *name, struct saved_spec *ret, struct err *e);
  * files, they are checked as strictly as files of other programs. */
 int saved_spec_read(struct saved_spec *d, struct policy_file *ret, struct err *e);
 
+/* Returns the labels that the sandbox was made with (policy/label.h) as an object of
+ * JSON, allocated; NULL if the settings cannot be read. */
+char *saved_spec_labels(struct saved_spec *d);
+
 /* Takes the lock, and waits until all processes of the sandbox's last run are gone.
  * ERR_BUSY: another process starts or removes the sandbox, or those processes stay. */
 int saved_spec_take(struct saved_spec *d, struct err *e);

@@ -92,6 +92,18 @@ says() {
 	[ "$(jq -c .egress data/hutch/kept/*/policy.json)" = '{"rules":[{"deny":"b.org","why":"no"},{"allow":"pypi.org"}]}' ]
 }
 
+@test "labels stay over ends, starts and a reboot" {
+	local labels='.[0].labels | tojson'
+	kept --label team=web --label 'note=a b'
+	ended_box stop -t 0
+	again
+	[ "$("$HUTCH" inspect box | jq -r "$labels")" = '{"team":"web","note":"a b"}' ]
+	ended_box kill
+	rm -rf runtime/hutch
+	[ "$("$HUTCH" ps -a --filter label=team=web --format '{{.Name}} {{.Labels}}')" = 'box team=web,note=a b' ]
+	[ "$("$HUTCH" inspect box | jq -r "$labels")" = '{"team":"web","note":"a b"}' ]
+}
+
 @test "a reboot takes the state folder, and no more" {
 	kept
 	in_box 'echo x >/data/new'

@@ -276,6 +276,48 @@ handed() {
 	[[ $status == 125 && $stderr == *"'size=1' is no filter"* ]]
 }
 
+@test "labels: ps filters by them and prints them, inspect has them, also after the end" {
+	make box --label team=web --label 'a.b=x y' --label on
+	make other --label team=db
+	make third
+	hutch ps -q --filter label=team
+	[ "$output" = $'box\nother' ]
+	hutch ps -q --filter label=team=web --filter label=on
+	[ "$output" = box ]
+	hutch ps -q --filter label=team=web --filter label=team=db
+	[ -z "$output" ]
+	hutch ps -q --filter label=tea
+	[ -z "$output" ]
+	hutch ps --format '{{.Name}} {{.Labels}} {{.Label "a.b"}}|{{ .Label "nosuch" }}|'
+	[ "$output" = $'box team=web,a.b=x y,on= x y||\nother team=db ||\nthird  ||' ]
+	hutch inspect box
+	[ "$(jq -c '.[0].labels' <<<"$output")" = '{"team":"web","a.b":"x y","on":""}' ]
+	"$HUTCH" kill box
+	hutch ps -aq --filter label=on
+	[ "$output" = "$("$HUTCH" ps -aq --filter name=box)" ]
+	hutch inspect third
+	[ "$(jq -c '.[0].labels' <<<"$output")" = '{}' ]
+}
+
+@test "labels: control characters do not reach a terminal, and too many are refused" {
+	make box --label $'a=1\n\e[1m'
+	hutch ps --format '{{.Label "a"}}{{.Labels}}'
+	never grep $'\e' <<<"$output"
+	[ "${#lines[@]}" = 1 ]
+	hutch inspect box
+	never grep $'\e' <<<"$output"
+	catch "$HUTCH" create --label $'a=\xff' other
+	[[ $status == 125 && $stderr == *'a label is UTF-8'* ]]
+	many=()
+	for i in {1..129}; do
+		many+=(--label "k$i")
+	done
+	catch "$HUTCH" create "${many[@]}" other
+	[[ $status == 125 && $stderr == *'128 labels are the most'* ]]
+	catch "$HUTCH" ps --format '{{.Label}}'
+	[[ $status == 125 && $stderr == *'no column is called {{.Label}}'* ]]
+}
+
 @test "those that have ended are in ps -a with their reason, and rm takes them away" {
 	make box
 	"$HUTCH" stop box

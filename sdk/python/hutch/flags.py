@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         workdir: Path
         user: Union[str, int]
         hostname: str
+        label: Union[Texts, Mapping[str, str]]
         network: str
         allow: Texts
         deny: Texts
@@ -99,13 +100,13 @@ FLAGS: Dict[str, str] = {
     "toolchain": "many",
     "tmpfs": "many",
     "read_only": "switch", "env": "env", "env_file": "many", "secret": "secret",
-    "secret_file": "many", "workdir": "one", "user": "one", "hostname": "one",
+    "secret_file": "many", "workdir": "one", "user": "one", "hostname": "one", "label": "pairs",
     "network": "one", "allow": "many", "deny": "many", "ask": "many", "add_host": "many",
     "network_join": "many",
     "isolation": "one", "landlock": "one", "idmap": "one",
     "cap_add": "many", "cap_drop": "many", "seccomp": "one", "memory": "one", "cpus": "one",
     "pids_limit": "one", "disk": "one", "cgroup_parent": "one", "best_effort": "switch",
-    "ulimit": "ulimit", "timeout": "duration", "ttl": "duration", "idle_timeout": "duration",
+    "ulimit": "pairs", "timeout": "duration", "ttl": "duration", "idle_timeout": "duration",
     "sample": "duration",
     "audit": "one", "rule": "rule", "lint": "switch",
     "main": "main", "restart": "one", "stop_signal": "one", "entrypoint": "one", "rm": "switch",
@@ -180,8 +181,8 @@ class Words:
             if text is not None:
                 self.environ[name] = _word(flag, text)
 
-    def ulimit(self, flag: str, value: object) -> None:
-        self.many(flag, [f"{name}={bound}" for name, bound in value.items()]
+    def pairs(self, flag: str, value: object) -> None:
+        self.many(flag, [f"{name}={one}" for name, one in value.items()]
                   if isinstance(value, Mapping) else value)
 
     def rule(self, flag: str, value: object) -> None:
