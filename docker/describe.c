@@ -62,14 +62,6 @@ char *describe_info(const char *word, struct json_view *ret, struct err *e)
 	return text;
 }
 
-char *describe_container(const char *word, struct err *e)
-{
-	struct json_view info;
-	AUTO_FREE char *text = describe_info(word, &info, e);
-
-	return text ? tree_container(info) : NULL;
-}
-
 static bool has_image(const char *word, struct err *e)
 {
 	struct list words = { 0 };
@@ -86,18 +78,45 @@ static bool has_image(const char *word, struct err *e)
 	return code == 0;
 }
 
-char *describe_image(const char *word, struct err *e)
+/* Asks hutch about an image of the store. */
+static char *image_info(const char *word, struct json_view *ret, struct err *e)
 {
 	struct list words = { 0 };
-	struct json_view info;
 
 	if (!has_image(word, e))
 		return NULL;
 	list_add(&words, "image");
 	list_add(&words, "inspect");
 	list_add(&words, word);
-	AUTO_FREE char *text = only_item(&words, &info, e);
+	char *text = only_item(&words, ret, e);
 	list_done(&words);
+	return text;
+}
+
+char *describe_container(const char *word, bool has_labels, struct err *e)
+{
+	struct json_view info, of_image = { 0 };
+	struct err why;
+
+	AUTO_FREE char *text = describe_info(word, &info, e);
+	if (!text)
+		return NULL;
+	AUTO_FREE char *image = json_view_string(json_view_get(info, "image"));
+	const bool is_stored = image && strcmp(image, "host") != 0 &&
+			       strncmp(image, "dir:", 4) != 0;
+	/* An image that is gone has no labels any more. */
+	AUTO_FREE char *known =
+		has_labels && is_stored ? image_info(image, &of_image, &why) : NULL;
+	return tree_container(
+		info, known ? json_view_get(of_image, "configuration.config.Labels")
+			    : of_image);
+}
+
+char *describe_image(const char *word, struct err *e)
+{
+	struct json_view info;
+	AUTO_FREE char *text = image_info(word, &info, e);
+
 	return text ? tree_image(info) : NULL;
 }
 

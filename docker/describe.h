@@ -14,8 +14,9 @@ char *describe_info(const char *word, struct json_view *ret, struct err *e);
  * Returns the text that *ret is, allocated, or NULL. */
 char *describe_ask(const struct list *words, struct json_view *ret, struct err *e);
 
-/* Returns docker's object, allocated; NULL with an error. */
-char *describe_container(const char *word, struct err *e);
+/* Returns docker's object, allocated; NULL with an error.  `has_labels`: with the labels
+ * of the container's image, for which hutch has to be asked once more. */
+char *describe_container(const char *word, bool has_labels, struct err *e);
 char *describe_image(const char *word, struct err *e);
 
 /* Prints an object, docker's, by a template of --format, or with "json" as it is. */

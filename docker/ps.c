@@ -111,14 +111,16 @@ static char *status_words(struct json_view info)
 			   ago ? ago : "", !strcmp(status, "paused") ? " (Paused)" : "");
 }
 
-/* Makes the object that templates of docker ps are about. */
-static char *row_of(struct json_view info)
+/* Makes the object that templates of docker ps are about.  docker's has no member Label:
+ * only for `{{.Label "KEY"}}` it is there. */
+static char *row_of(struct json_view info, bool has_label)
 {
 	AUTO_FREE char *id = text_of(info, "id"), *name = text_of(info, "name");
 	AUTO_FREE char *image = text_of(info, "image"),
 		       *created = text_of(info, "created");
 	AUTO_FREE char *ago = table_age(created, (int64_t)time(NULL));
 	AUTO_FREE char *status = status_words(info), *ports = tree_ports(info);
+	AUTO_FREE char *labels = tree_labels_line(info);
 	struct buffer b;
 
 	json_write_begin(&b);
@@ -131,6 +133,10 @@ static char *row_of(struct json_view info)
 	json_write_text(&b, "Status", status);
 	json_write_text(&b, "Ports", ports);
 	json_write_text(&b, "Names", name);
+	json_write_text(&b, "Labels", labels);
+	if (has_label)
+		tree_put_labels(&b, "Label", (struct json_view){ 0 },
+				json_view_get(info, "labels"));
 	json_write_close(&b, "}");
 	return json_write_end(&b);
 }
@@ -139,7 +145,8 @@ static int print_row(struct listing *l, struct json_view info, struct err *e)
 {
 	static const char *const keys[] = { "ID",     "Image", "RunningFor",
 					    "Status", "Ports", "Names" };
-	AUTO_FREE char *row = row_of(info);
+	const bool has_label = l->format && strstr(l->format, ".Label ");
+	AUTO_FREE char *row = row_of(info, has_label);
 	struct json_view view;
 
 	if (l->is_quiet) {
@@ -232,7 +239,7 @@ static int check_filter(const char *filter, struct list *listed, struct err *e)
 		       filter);
 }
 
-/* Sorts a filter: hutch ps knows about images, this file about the others. */
+/* Sorts a filter: hutch ps knows about images and labels, this file about the others. */
 static int take_filter(struct listing *l, struct list *listed, const char *filter,
 		       struct err *e)
 {
@@ -243,13 +250,15 @@ static int take_filter(struct listing *l, struct list *listed, const char *filte
 			list_add(&l->filters, filter);
 			return check_filter(filter, listed, e);
 		}
-	if (strncmp(filter, "ancestor=", 9) != 0)
+	const bool is_label = !strncmp(filter, "label=", 6);
+	if (!is_label && strncmp(filter, "ancestor=", 9) != 0)
 		return err_set(e, ERR_UNSUPPORTED,
-			       "invalid filter '%.60s': there are ancestor, id, name and "
-			       "status",
+			       "invalid filter '%.60s': there are ancestor, id, label, "
+			       "name and status",
 			       filter);
 	list_add(listed, "--filter");
-	list_addf(listed, "image=%s", strchr(filter, '=') + 1);
+	list_addf(listed, "%s%s",
+		  is_label ? "" : "image=", is_label ? filter : strchr(filter, '=') + 1);
 	return 0;
 }
 
@@ -291,8 +300,8 @@ int ps_verb(char **argv)
 	const struct flag flags[] = {
 		{ 'a', "all", NULL, "also those that have ended", &has_all, NULL },
 		{ 'q', "quiet", NULL, "ids alone", &l.is_quiet, NULL },
-		{ 'f', "filter", "KEY=VALUE...", "ancestor, id, name or status", NULL,
-		  &given },
+		{ 'f', "filter", "KEY=VALUE...", "ancestor, id, label, name or status",
+		  NULL, &given },
 		{ 0, "format", "TEMPLATE", "json, or a template", NULL, &l.format },
 		{ 0, "no-trunc", NULL, "accepted: nothing is shortened", &is_whole,
 		  NULL },

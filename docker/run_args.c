@@ -1,15 +1,19 @@
 #include "docker/run_args.h"
 
 #include <ctype.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 
 #include "base/err.h"
+#include "base/io.h"
 #include "base/own.h"
 #include "docker/args.h"
 #include "docker/mount_args.h"
 #include "sandbox/state/registry.h"
+
+#define LABEL_FILE_MAX (1u << 20) /* bytes */
 
 /* --- single flags ------------------------------------------------------------ */
 
@@ -76,6 +80,33 @@ static int take_label(struct args *a, const char *value, struct err *e)
 	a->has_labels = true;
 	list_add(&a->words, "--label");
 	list_add(&a->words, value);
+	return 0;
+}
+
+/* Takes a file of labels, a line each; blank lines and those with a # in front are
+ * none. */
+static int take_label_file(struct args *a, const char *value, struct err *e)
+{
+	AUTO_FREE char *text = NULL;
+	size_t len;
+
+	AUTO_CLOSE int fd = open(value, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return err_sys(e, "--label-file: open %.200s", value);
+	if (io_read_file(fd, value, LABEL_FILE_MAX, &text, &len, e) < 0)
+		return err_in(e, "--label-file");
+	if (strlen(text) < len)
+		return err_set(e, ERR_USAGE, "--label-file %.200s has a NUL in it",
+			       value);
+	for (char *line = text, *next; line; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		line += strspn(line, " \t");
+		line[strcspn(line, "\r")] = '\0';
+		if (*line && *line != '#')
+			(void)take_label(a, line, e); /* hutch judges the line */
+	}
 	return 0;
 }
 
@@ -226,6 +257,7 @@ static const struct arg run_rows[] = {
 	{ 0, "security-opt", true, NULL, take_security, NULL },
 	{ 0, "add-host", true, NULL, take_host, NULL },
 	{ 'l', "label", true, NULL, take_label, NULL },
+	{ 0, "label-file", true, NULL, take_label_file, NULL },
 	{ 'm', "memory", true, "--memory", NULL, NULL },
 	{ 0, "cpus", true, "--cpus", NULL, NULL },
 	{ 0, "pids-limit", true, NULL, take_pids, NULL },

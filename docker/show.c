@@ -19,14 +19,22 @@
 /* docker's exit code for a template that has no valid form */
 #define EXIT_TEMPLATE 64
 
+/* Whether a template can print labels of a container. */
+static bool has_labels(const char *template)
+{
+	return !template || strstr(template, "Labels") || strstr(template, "Config") ||
+	       strstr(template, "json");
+}
+
 /* Returns docker's object about a container or an image; NULL with an error. */
-static char *describe_any(const char *word, const char *type, struct err *e)
+static char *describe_any(const char *word, const char *type, const char *template,
+			  struct err *e)
 {
 	const bool is_any = !type;
 	char *tree = NULL;
 
 	if (is_any || !strcmp(type, "container"))
-		tree = describe_container(word, e);
+		tree = describe_container(word, has_labels(template), e);
 	if (!tree && is_any && e->kind != ERR_NOT_FOUND)
 		return NULL;
 	if (!tree && (is_any || !strcmp(type, "image")))
@@ -44,7 +52,7 @@ static int inspect_all(char **words, const char *type, const char *template)
 	int code = 0;
 
 	for (; *words; words++) {
-		AUTO_FREE char *tree = describe_any(*words, type, &e);
+		AUTO_FREE char *tree = describe_any(*words, type, template, &e);
 		if (tree && !template) {
 			AUTO_FREE char *row = text_format("%s%s", before, tree);
 			describe_print(row);

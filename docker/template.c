@@ -264,6 +264,18 @@ static bool is_end_of_command(const struct run *r)
 	return !*r->at || *r->at == '|' || *r->at == ')' || is_close(r);
 }
 
+/* Reads the key of `.Label "KEY"`, which in docker is a method; here the member Label has
+ * the labels. */
+static int read_label(struct run *r, struct json_view *ret)
+{
+	struct template_args args = { .items = { *ret }, .count = 2 };
+
+	if (read_operand(r, &args.items[1]) < 0)
+		return -1;
+	return is_end_of_command(r) ? call(r, "index", strlen("index"), &args, ret)
+				    : fail(r, "unexpected operand");
+}
+
 /* Reads a function with its arguments, or one operand; `piped` is the value from the
  * command before, or no value. */
 static int read_command(struct run *r, const struct json_view *piped,
@@ -276,8 +288,11 @@ static int read_command(struct run *r, const struct json_view *piped,
 				 (len == 5 && !strncmp(name, "false", 5));
 
 	if (len == 0 || is_constant || isdigit((unsigned char)*name)) {
+		const bool is_label = !strncmp(name, ".Label ", 7);
 		if (read_operand(r, ret) < 0)
 			return -1;
+		if (is_label && !piped && !is_end_of_command(r))
+			return read_label(r, ret);
 		return is_end_of_command(r) && !piped ? 0 : fail(r, "unexpected operand");
 	}
 	if (!template_call_has(name, len))

@@ -93,6 +93,58 @@ char *tree_ports(struct json_view info)
 	return text;
 }
 
+char *tree_labels_line(struct json_view info)
+{
+	struct json_view_place place = { 0 };
+	struct list labels = { 0 };
+
+	while (json_view_step(json_view_get(info, "labels"), &place)) {
+		AUTO_FREE char *key = json_view_string(place.key);
+		AUTO_FREE char *value = json_view_string(place.value);
+		if (key && value)
+			list_addf(&labels, "%s=%s", key, value);
+	}
+	char *text = list_join(&labels, 0, ",");
+	list_done(&labels);
+	return text;
+}
+
+static bool has_key(struct json_view object, struct json_view key)
+{
+	struct json_view_place place = { 0 };
+	AUTO_FREE char *wanted = json_view_string(key);
+	bool has = false;
+
+	while (wanted && !has && json_view_step(object, &place))
+		has = json_view_is(place.key, wanted);
+	return has;
+}
+
+/* Writes the members of `labels` whose key is not in `above`. */
+static void put_members(struct buffer *b, struct json_view labels, struct json_view above)
+{
+	struct json_view_place place = { 0 };
+
+	while (json_view_step(labels, &place)) {
+		if (json_view_type(place.value) != JSON_STRING ||
+		    has_key(above, place.key))
+			continue;
+		AUTO_FREE char *member = text_format("%.*s:%.*s", (int)place.key.len,
+						     place.key.text, (int)place.value.len,
+						     place.value.text);
+		json_write_raw(b, NULL, member);
+	}
+}
+
+void tree_put_labels(struct buffer *b, const char *key, struct json_view below,
+		     struct json_view labels)
+{
+	json_write_open(b, key, "{");
+	put_members(b, below, labels);
+	put_members(b, labels, (struct json_view){ 0 });
+	json_write_close(b, "}");
+}
+
 /* Writes the ports of the host that lead to one port inside, for the first row of that
  * port alone. */
 static void put_port(struct buffer *b, struct json_view ports, int guest)
@@ -164,7 +216,8 @@ static void put_state(struct buffer *b, struct json_view info)
 	json_write_close(b, "}");
 }
 
-static void put_config(struct buffer *b, struct json_view info)
+static void put_config(struct buffer *b, struct json_view info,
+		       struct json_view image_labels)
 {
 	AUTO_FREE char *image = text_of(info, "image");
 	AUTO_FREE char *user = text_of(info, "user");
@@ -173,7 +226,7 @@ static void put_config(struct buffer *b, struct json_view info)
 	json_write_text(b, "User", user);
 	put_raw(b, "Env", json_view_get(info, "env"), "[]");
 	json_write_text(b, "Image", image);
-	json_write_raw(b, "Labels", "{}");
+	tree_put_labels(b, "Labels", image_labels, json_view_get(info, "labels"));
 	json_write_close(b, "}");
 }
 
@@ -238,7 +291,7 @@ static void put_mounts(struct buffer *b, struct json_view mounts)
 	json_write_close(b, "]");
 }
 
-char *tree_container(struct json_view info)
+char *tree_container(struct json_view info, struct json_view image_labels)
 {
 	AUTO_FREE char *id = text_of(info, "id");
 	AUTO_FREE char *name = text_of(info, "name");
@@ -257,7 +310,7 @@ char *tree_container(struct json_view info)
 	json_write_number(&b, "RestartCount", number_of(info, "main.restarts"));
 	put_host_config(&b, info);
 	put_mounts(&b, json_view_get(info, "mounts"));
-	put_config(&b, info);
+	put_config(&b, info, image_labels);
 	put_network(&b, info);
 	json_write_close(&b, "}");
 	return json_write_end(&b);

@@ -3,6 +3,7 @@
 
 bats_require_minimum_version 1.5.0
 load helpers
+load busybox
 
 teardown() {
 	remove_boxes
@@ -203,6 +204,33 @@ fake() {
 	fake 'exit 125'
 	run -1 --separate-stderr ./docker inspect --type image debian
 	[[ $stderr == *'hutch image exists failed'* ]]
+}
+
+@test "labels: of the flags and of a file, in ps and in inspect" {
+	printf '# of a file\n\n  tier=2\nteam=file\n' >labels
+	docker run -d --name one --label-file labels --label team=web -l a.b host sleep 1000
+	docker run -d --name two -l team=db host sleep 1000
+	[ "$(docker ps -q --filter label=team=web)" = "$(docker ps -q --filter name=^/one$)" ]
+	[ "$(docker ps --filter label=team --format '{{.Names}}:{{.Label "team"}}:{{.Label "no"}}:')" = $'one:web::\ntwo:db::' ]
+	[ "$(docker ps --filter name=one --format '{{.Labels}}')" = tier=2,team=web,a.b= ]
+	[ "$(docker ps --filter name=two --format json | jq -c '[.Labels, .Label]')" = '["team=db",null]' ]
+	[ "$(docker inspect -f '{{json .Config.Labels}}' one)" = '{"tier":"2","team":"web","a.b":""}' ]
+	[ "$(docker inspect -f '{{index .Config.Labels "team"}}' two)" = db ]
+	run -125 docker run -d -l 'a b=c' host true
+}
+
+@test "labels of the image stand below those of the flags" {
+	own_store
+	busybox_image
+	mkdir home/build
+	printf 'FROM bb:1\nLABEL team=image kind="a b"\n' >home/build/Dockerfile
+	docker build -q -t labelled:1 home/build
+	docker run -d --rm --name one -l team=web labelled:1 busybox sleep 1000
+	docker inspect one | jq -c '.[0].Config.Labels' >all
+	[ "$(cat all)" = '{"kind":"a b","team":"web"}' ]
+	[ "$(docker inspect -f '{{.Config.Labels.kind}}' one)" = 'a b' ]
+	docker rmi -f labelled:1
+	[ "$(docker inspect -f '{{json .Config.Labels}}' one)" = '{"team":"web"}' ]
 }
 
 @test "a container is paused, stopped and removed, and each word is printed" {

@@ -56,7 +56,7 @@ static void test_a_main_process_is_told_as_docker_tells_it(void **state)
 		struct err e;
 		assert_int_equal(
 			json_view_scan(&info, rows[i].info, strlen(rows[i].info), &e), 0);
-		AUTO_FREE char *text = tree_container(info);
+		AUTO_FREE char *text = tree_container(info, (struct json_view){ 0 });
 		assert_int_equal(json_view_scan(&tree, text, strlen(text), &e), 0);
 		has(tree, "State.Status", rows[i].status);
 		has(tree, "State.Running", rows[i].running);

@@ -19,6 +19,7 @@
 static const char data[] =
 	"{\"Id\":\"abc\",\"State\":{\"Running\":true,\"Status\":\"running\",\"Pid\":7},"
 	"\"Names\":[\"a\",\"b\"],\"Empty\":[],\"None\":null,\"Zero\":0,\"Off\":false,"
+	"\"Label\":{\"com.x/y\":\"1\",\"k\":\"v\"},"
 	"\"Labels\":{\"com.x/y\":\"1\",\"k\":\"v\"},\"Ports\":{\"8000/tcp\":[{\"HostIp\":"
 	"\"127.0.0.1\",\"HostPort\":\"9000\"}],\"9/tcp\":null}}";
 
@@ -51,6 +52,8 @@ static const struct {
 	{ "{{.State | json}}", "{\"Running\":true,\"Status\":\"running\",\"Pid\":7}" },
 	{ "{{json .Id}}", "\"abc\"" },
 	{ "{{index .Labels \"com.x/y\"}}", "1" },
+	{ "{{.Label \"k\"}}{{.Label \"missing\"}}{{if .Label \"com.x/y\"}}y{{end}}",
+	  "vy" },
 	{ "{{index .Labels `k`}}{{index .Labels \"missing\"}}", "v" },
 	{ "{{(index (index .Ports \"8000/tcp\") 0).HostPort}}", "9000" },
 	{ "{{index .Names 1}} {{len .Names}} {{len .Id}}", "b 2 3" },
