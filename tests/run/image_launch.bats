@@ -93,6 +93,19 @@ of the image
 	[[ $stderr == *"hutch run -it --image img sh"* ]]
 }
 
+@test "WorkingDir / and -w / are the root, for exec too" {
+	layer base
+	made img base workdir=/
+	from_image pwd
+	[ "$output" = / ]
+	from_image -w / -- pwd
+	[ "$output" = / ]
+	hutch create --image img box
+	hutch exec box -- pwd
+	[ "$output" = / ]
+	hutch rm -f box
+}
+
 @test "WorkingDir is made where the image has none; -w and --workspace come first" {
 	layer base
 	made img base workdir=/srv/app
