@@ -391,7 +391,7 @@ int policy_check(const struct policy *p, struct err *e)
 	if (check_duplicates(p, e) < 0 || check_caps(p, e) < 0 || check_upper(p, e) < 0 ||
 	    check_terminal(p, e) < 0 || check_disk(p, e) < 0 || check_missing(p, e) < 0 ||
 	    check_name(p, e) < 0 ||
-	    (p->image != IMAGE_STORE && policy_user(p, &uid, &gid, e) < 0))
+	    (!policy_has_image_user(p) && policy_user(p, &uid, &gid, e) < 0))
 		return -1;
 	if (p->hostname && check_hostname(p->hostname, e) < 0)
 		return -1;
@@ -399,6 +399,11 @@ int policy_check(const struct policy *p, struct err *e)
 	    egress_policy_check(p, e) < 0 || extra_host_check(p, e) < 0)
 		return -1;
 	return check_command(p, e) < 0 ? -1 : check_secrets(p, e);
+}
+
+bool policy_has_image_user(const struct policy *p)
+{
+	return p->image == IMAGE_STORE || (p->image == IMAGE_DIR && p->user);
 }
 
 struct id_name {
@@ -420,6 +425,7 @@ static const struct id_name user_names[] = {
 static int parse_id(const struct policy *p, const char *text, const struct id_name *names,
 		    uint32_t *ret, struct err *e)
 {
+	const uint64_t max = p->idmap == IDMAP_RANGES ? ID_MAX : INT32_MAX;
 	uint64_t number;
 
 	for (; names->name; names++) {
@@ -429,13 +435,13 @@ static int parse_id(const struct policy *p, const char *text, const struct id_na
 		*ret = names->id;
 		return 0;
 	}
-	if (units_parse_number(text, &number, NULL) == 0 && number <= ID_MAX) {
+	if (units_parse_number(text, &number, NULL) == 0 && number <= max) {
 		*ret = (uint32_t)number;
 		return 0;
 	}
 	(void)err_set(e, ERR_USAGE,
-		      "-u takes agent, root or a number up to %d, not '%.60s'", ID_MAX,
-		      text);
+		      "-u takes agent, root or a number up to %u, not '%.60s'",
+		      (unsigned)max, text);
 	return err_remedy(
 		e, "a name is one of the sandbox's own /etc/passwd or /etc/group, not of "
 		   "this host's");
@@ -456,15 +462,6 @@ int policy_user(const struct policy *p, uint32_t *ret_uid, uint32_t *ret_gid,
 		gid = uid;
 		if (colon && parse_id(p, colon, group_names, &gid, e) < 0)
 			return -1;
-	}
-	if (p->idmap == IDMAP_SINGLE && ((uid != 0 && uid != 1000) || gid != uid)) {
-		(void)err_set(
-			e, ERR_USAGE,
-			"-u %.60s: only one id is mapped, and it can stand for agent "
-			"(1000) or root (0)",
-			p->user);
-		return err_remedy(e, "add --idmap ranges, which maps 65536 ids through "
-				     "newuidmap and /etc/subuid");
 	}
 	*ret_uid = uid;
 	*ret_gid = gid;

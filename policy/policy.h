@@ -162,9 +162,12 @@ int policy_check(const struct policy *p, struct err *e);
  * enforce, or --cgroup-parent. */
 bool policy_wants_cgroup(const struct policy *p);
 
+/* Returns whether the image's own files define the user (sandbox/plan/image_user.h):
+ * those of an image of the store, or of a folder of the host where -u is given. */
+bool policy_has_image_user(const struct policy *p);
+
 /* Gives the user and group ids inside the sandbox.  A user is "root" or 0, "agent" or
- * 1000; with --idmap ranges also any number up to 65535, and UID:GID.  A NULL user
- * gives the image's default.  Must not be called for an image of the store, whose own
- * passwd file defines the users (sandbox/plan/store_image.h). */
+ * 1000, or a number; with --idmap ranges up to 65535.  A NULL user gives the image's
+ * default.  It must not be called where policy_has_image_user(). */
 int policy_user(const struct policy *p, uint32_t *ret_uid, uint32_t *ret_gid,
 		struct err *e);

@@ -59,6 +59,12 @@ static int look_up(const struct request *call, struct job *j, const char *user)
 	return 0;
 }
 
+/* Returns the name of the sandbox's own user, where the image's files define it. */
+static const char *own_user(const struct plan *plan)
+{
+	return plan->store_image ? plan->store_image->user.name : plan->dir_user.name;
+}
+
 /* Gets the ids of a user of the image.  If only one id is mapped and `user` names that
  * one, nothing needs to be looked up. */
 static int get_image_user(const struct request *call, struct job *j, const char *user)
@@ -67,8 +73,8 @@ static int get_image_user(const struct request *call, struct job *j, const char 
 	AUTO_FREE char *id = text_format("%u", j->exec.uid);
 	AUTO_FREE char *ids = text_format("%u:%u", j->exec.uid, j->exec.gid);
 
-	if (!plan->has_ranges && (!strcmp(user, plan->store_image->user) ||
-				  !strcmp(user, id) || !strcmp(user, ids)))
+	if (!plan->has_ranges &&
+	    (!strcmp(user, own_user(plan)) || !strcmp(user, id) || !strcmp(user, ids)))
 		return 0;
 	return look_up(call, j, user);
 }
@@ -78,9 +84,11 @@ static int get_image_user(const struct request *call, struct job *j, const char 
 static int not_mapped(const struct supervisor *s, const char *user, struct err *e)
 {
 	const struct plan *plan = &s->launch->plan;
-	const char *name = plan->store_image ? plan->store_image->user
-			   : plan->uid	     ? "agent"
-					     : "root";
+	AUTO_FREE char *id = text_format("%u", plan->uid);
+	const char *name = own_user(plan)      ? own_user(plan)
+			   : plan->uid == 1000 ? "agent"
+			   : plan->uid	       ? id
+					       : "root";
 
 	(void)err_set(e, ERR_USAGE,
 		      "-u %.60s: only one id is mapped, and in this sandbox it "
@@ -107,7 +115,7 @@ int methods_get_user(const struct request *call, struct job *j)
 		return -1;
 	if (!user)
 		return 0;
-	if (plan->store_image)
+	if (own_user(plan))
 		return get_image_user(call, j, user);
 	p.user = copy = text_copy(user);
 	if (policy_user(&p, &j->exec.uid, &j->exec.gid, call->e) < 0)

@@ -161,9 +161,9 @@ static void list_caps(const struct launch *l, struct list *ret)
 {
 	uint32_t uid, gid;
 
-	/* The user that an image of the store names is not known yet.  Root is assumed:
+	/* The user that an image's files define is not known yet.  Root is assumed:
 	 * at worst, a rule allows a call that the user has no capability for anyway. */
-	if (l->policy->image == IMAGE_STORE)
+	if (policy_has_image_user(l->policy))
 		uid = 0;
 	else if (policy_user(l->policy, &uid, &gid, NULL) < 0)
 		return; /* cannot happen: policy_check() has checked the user */

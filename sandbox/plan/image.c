@@ -221,18 +221,51 @@ static char *hosts_file(const struct plan *p, const struct policy *policy)
 	return text;
 }
 
+static bool is_one_of(uint32_t id, const uint32_t *ids, size_t count)
+{
+	bool is = false;
+
+	for (size_t i = 0; i < count && !is; i++)
+		is = ids[i] == id;
+	return is;
+}
+
+/* Returns a line of passwd for a user of -u that has none, since ssh, git and others
+ * refuse to work for a user without a name; HOME is as in policy/environment.c. */
+static char *line_of_user(const struct plan *p, const char *shell)
+{
+	static const uint32_t known[] = { 0, 1000, 65534 };
+
+	return is_one_of(p->uid, known, ARRAY_LEN(known))
+		       ? text_copy("")
+		       : text_format("%u:x:%u:%u::/tmp:%s\n", p->uid, p->uid, p->gid,
+				     shell);
+}
+
+static char *line_of_group(const struct plan *p)
+{
+	static const uint32_t known[] = { 0, 5, 1000, 65534 };
+
+	return is_one_of(p->gid, known, ARRAY_LEN(known))
+		       ? text_copy("")
+		       : text_format("%u:x:%u:\n", p->gid, p->gid);
+}
+
 static void add_synthesized_etc(struct plan *p, const struct policy *policy)
 {
 	AUTO_FREE char *shell = image_shell(p, policy);
+
+	AUTO_FREE char *user = line_of_user(p, shell), *group = line_of_group(p);
 
 	add_file(p, "/etc/passwd",
 		 text_format(
 			 "root:x:0:0:root:/root:%s\n"
 			 "agent:x:1000:1000:agent:/home/agent:%s\n"
-			 "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
-			 shell, shell));
-	add_file(p, "/etc/group", text_copy("root:x:0:\nagent:x:1000:\ntty:x:5:\n"
-					    "nogroup:x:65534:\n"));
+			 "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n%s",
+			 shell, shell, user));
+	add_file(p, "/etc/group",
+		 text_format("root:x:0:\nagent:x:1000:\ntty:x:5:\nnogroup:x:65534:\n%s",
+			     group));
 	add_file(p, "/etc/nsswitch.conf",
 		 text_copy("passwd: files\ngroup: files\nhosts: files dns\n"
 			   "protocols: files\nservices: files\n"));

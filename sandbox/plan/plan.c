@@ -48,6 +48,7 @@ void plan_done(struct plan *p)
 	list_done(&p->argv);
 	list_done(&p->guarded);
 	list_done(&p->absent);
+	image_user_done(&p->dir_user);
 	*p = (struct plan){ 0 };
 }
 
@@ -73,12 +74,25 @@ int plan_ranges(struct plan *p, const struct host_user *user, struct err *e)
 	return 0;
 }
 
+/* Returns the user that the image's files decide; NULL: the policy alone does. */
+static const struct image_user *image_user_of(const struct plan *p,
+					      const struct policy *policy)
+{
+	return p->store_image		       ? &p->store_image->user
+	       : policy_has_image_user(policy) ? &p->dir_user
+					       : NULL;
+}
+
 static int plan_ids(struct plan *p, const struct policy *policy,
 		    const struct host_user *user, struct err *e)
 {
-	if (p->store_image) {
-		p->uid = p->store_image->uid;
-		p->gid = p->store_image->gid;
+	if (!p->store_image && policy_has_image_user(policy) &&
+	    image_user_decide_dir(&p->dir_user, policy, e) < 0)
+		return -1;
+	const struct image_user *user_inside = image_user_of(p, policy);
+	if (user_inside) {
+		p->uid = user_inside->uid;
+		p->gid = user_inside->gid;
 	} else if (policy_user(policy, &p->uid, &p->gid, e) < 0) {
 		return -1;
 	}
@@ -154,15 +168,20 @@ static void set_unless_said(struct plan *p, const struct policy *policy, const c
 		list_set_env(&p->env, pair);
 }
 
-static void plan_image_environment(struct plan *p, const struct policy *policy)
+static void plan_account(struct plan *p, const struct policy *policy,
+			 const struct image_user *u)
 {
-	AUTO_FREE char *user = text_format("USER=%s", p->store_image->user);
-	AUTO_FREE char *logname = text_format("LOGNAME=%s", p->store_image->user);
-	AUTO_FREE char *home = text_format("HOME=%s", p->store_image->home);
+	AUTO_FREE char *user = text_format("USER=%s", u->name);
+	AUTO_FREE char *logname = text_format("LOGNAME=%s", u->name);
+	AUTO_FREE char *home = text_format("HOME=%s", u->home);
 
 	set_unless_said(p, policy, user);
 	set_unless_said(p, policy, logname);
 	set_unless_said(p, policy, home);
+}
+
+static void plan_image_environment(struct plan *p, const struct policy *policy)
+{
 	for (size_t i = 0; i < p->store_image->launch_config.env.count; i++)
 		set_unless_said(p, policy, p->store_image->launch_config.env.items[i]);
 }
@@ -172,7 +191,11 @@ static void plan_environment(struct plan *p, const struct policy *policy)
 	AUTO_FREE char *shell = image_shell(p, policy);
 	AUTO_FREE char *zone = image_timezone();
 
+	const struct image_user *user = image_user_of(p, policy);
+
 	environment_build(policy, p->uid, shell, zone, &p->env);
+	if (user && user->name)
+		plan_account(p, policy, user);
 	if (p->store_image)
 		plan_image_environment(p, policy);
 }

@@ -23,6 +23,7 @@
 #include "protocol/message.h"
 #include "sandbox/kernel/idmap.h"
 #include "sandbox/kernel/rlimits.h"
+#include "sandbox/plan/image_user.h"
 
 struct err;
 struct host_user;
@@ -106,6 +107,7 @@ struct plan {
 	/* set before plan_build(), borrowed: the image from the image store; NULL: the
 	 * root is no such image */
 	const struct store_image *store_image;
+	struct image_user dir_user; /* owned: the user of -u in a folder of the host */
 	uint64_t namespaces; /* CLONE_NEW* */
 	struct idmaps ids;
 	bool has_ranges;      /* --idmap ranges: newuidmap and newgidmap write the id

@@ -12,12 +12,10 @@
 #include "base/own.h"
 #include "base/worker.h"
 #include "policy/policy.h"
-#include "policy/units.h"
 #include "policy/volume.h"
 #include "sandbox/kernel/host_user.h"
 #include "sandbox/kernel/idmap.h"
 #include "sandbox/kernel/program.h"
-#include "sandbox/plan/image_passwd.h"
 #include "sandbox/plan/image_tool.h"
 #include "sandbox/plan/overlay_lowers.h"
 #include "store/reference.h"
@@ -25,7 +23,6 @@
 #include "store/store.h"
 
 #define VARIABLES_MAX 4096
-#define IDS_INSIDE    65536
 
 void store_image_init(struct store_image *s)
 {
@@ -43,8 +40,7 @@ void store_image_done(struct store_image *s)
 	list_done(&s->ranged);
 	own_free(&s->store);
 	list_done(&s->argv);
-	own_free(&s->user);
-	own_free(&s->home);
+	image_user_done(&s->user);
 	own_free(&s->workdir);
 }
 
@@ -156,114 +152,6 @@ static int find_or_pull(struct store_image *s, const struct reference *r,
 	return pull(s, e) < 0 ? -1 : find(s, r, e);
 }
 
-/* --- the user ----------------------------------------------------------------------- */
-
-static bool is_number(const char *text, uint32_t *ret)
-{
-	uint64_t number;
-
-	if (units_parse_number(text, &number, NULL) < 0 || number > INT32_MAX)
-		return false;
-	*ret = (uint32_t)number;
-	return true;
-}
-
-/* Looks an account up in a file of the image.  Returns 1 if it was found, 0 if the image
- * has no such file or the file has no such entry, -1 on failure. */
-static int look_up(const struct store_image *s, const char *file, const char *name,
-		   uint32_t id, struct account *ret, struct err *e)
-{
-	struct stat st;
-
-	AUTO_CLOSE int fd =
-		overlay_lowers_open(&s->lowers, file, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0 && errno == ENOENT)
-		return 0;
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_sys(e, "open /%s of the image", file);
-	if (!S_ISREG(st.st_mode))
-		return 0;
-	int found = image_passwd_find(fd, name, id, ret, e);
-	return found < 0 ? err_in(e, "look for %.60s in /%s of the image",
-				  name ? name : "a user", file)
-			 : found;
-}
-
-static int nobody_so(const char *what, const char *name, const struct policy *p,
-		     struct err *e)
-{
-	(void)err_set(e, ERR_NOT_FOUND, "the image has no %s '%.60s' (%s)", what, name,
-		      p->user ? "-u" : "its configuration's User");
-	return err_remedy(e, "-u UID:GID needs no names");
-}
-
-static int decide_group(struct store_image *s, const char *group, const struct policy *p,
-			struct err *e)
-{
-	struct account a;
-
-	if (is_number(group, &s->gid))
-		return 0;
-	int found = look_up(s, "etc/group", group, 0, &a, e);
-	if (found == 0)
-		return nobody_so("group", group, p, e);
-	s->gid = found > 0 ? a.id : 0;
-	return found < 0 ? -1 : 0;
-}
-
-/* Sets the user's ids, name and home.  `name` is a user's name or number. */
-static int decide_name(struct store_image *s, const char *name, const struct policy *p,
-		       struct err *e)
-{
-	struct account a = { 0 };
-	bool is_id = is_number(name, &s->uid);
-	int found = look_up(s, "etc/passwd", is_id ? NULL : name, s->uid, &a, e);
-
-	if (found < 0)
-		return -1;
-	if (found == 0 && !is_id)
-		return nobody_so("user", name, p, e);
-	s->uid = found ? a.id : s->uid;
-	s->gid = found ? a.group : 0;
-	s->user = text_copy(found ? a.name : name);
-	s->home = text_copy(found && a.home[0] ? a.home : "/");
-	return 0;
-}
-
-/* With --idmap ranges only mapped ids exist inside, so any other id is an
- * error. */
-static int check_mapped(const struct store_image *s, const struct policy *p,
-			struct err *e)
-{
-	if (p->idmap != IDMAP_RANGES || (s->uid < IDS_INSIDE && s->gid < IDS_INSIDE))
-		return 0;
-	(void)err_set(e, ERR_UNSUPPORTED,
-		      "user %u:%u (%s) is not among the ids 0 to %d that "
-		      "--idmap ranges maps",
-		      s->uid, s->gid, p->user ? "-u" : "the image's User",
-		      IDS_INSIDE - 1);
-	return err_remedy(e, "leave --idmap out; or name another one with -u");
-}
-
-/* Decides which user the command runs as.  Root is not looked up: root's ids are 0 in
- * every image, and most images run as root. */
-static int decide_user(struct store_image *s, const struct policy *p, struct err *e)
-{
-	const char *said = p->user ? p->user : s->launch_config.user;
-	AUTO_FREE char *name = text_copy(said && *said ? said : "0");
-	char *group = strchr(name, ':');
-
-	if (group)
-		*group++ = '\0';
-	if (!*name || !strcmp(name, "0") || !strcmp(name, "root")) {
-		s->user = text_copy("root");
-		s->home = text_copy("/root");
-	} else if (decide_name(s, name, p, e) < 0) {
-		return -1;
-	}
-	return group && *group ? decide_group(s, group, p, e) : 0;
-}
-
 /* --- the command -------------------------------------------------------------------- */
 
 static void add_all(struct list *to, const struct list *from)
@@ -315,7 +203,7 @@ int store_image_open(struct store_image *s, const struct policy *p, bool is_dry_
 		return err_set(e, ERR_LIMIT,
 			       "the image %.200s has more than %d variables", s->name,
 			       VARIABLES_MAX);
-	if (decide_user(s, p, e) < 0 || check_mapped(s, p, e) < 0 ||
+	if (image_user_decide(&s->user, &s->lowers, s->launch_config.user, p, e) < 0 ||
 	    decide_workdir(s, e) < 0)
 		return -1;
 	return decide_argv(s, p, e);

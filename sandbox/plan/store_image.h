@@ -26,6 +26,7 @@
 #include <stdint.h>
 
 #include "base/list.h"
+#include "sandbox/plan/image_user.h"
 #include "store/launch_config.h"
 
 struct err;
@@ -46,9 +47,8 @@ struct store_image {
 	char *store;	    /* owned: the store's path */
 	struct list argv;   /* the command's arguments; empty if the caller wants no
 			     * command */
-	uint32_t uid, gid;
-	char *user, *home, *workdir; /* owned; workdir NULL: neither image nor caller
-				      * names one */
+	struct image_user user;
+	char *workdir; /* owned; NULL: the image names none */
 };
 
 void store_image_init(struct store_image *s);

@@ -28,13 +28,10 @@ static void check(const struct policy *p)
 	for (size_t i = 0; i < p->ulimit_count; i++)
 		if (p->ulimits[i].soft > p->ulimits[i].hard)
 			abort();
-	/* An image's configuration decides the command and the user, so these are
-	 * checked without an image only. */
-	if (p->image == IMAGE_STORE)
-		return;
-	if (p->entrypoint || !p->argv.count || policy_user(p, &uid, &gid, NULL) < 0)
+	/* An image's configuration decides the command, and its files the user. */
+	if (!policy_has_image_user(p) && policy_user(p, &uid, &gid, NULL) < 0)
 		abort();
-	if (p->idmap == IDMAP_SINGLE && uid != 0 && uid != 1000)
+	if (p->image != IMAGE_STORE && (p->entrypoint || !p->argv.count))
 		abort();
 }
 

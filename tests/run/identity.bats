@@ -35,11 +35,22 @@ caps() {
 	[ "$(stat -c %u w/file)" -eq "$who" ]
 }
 
-@test "another -u with one id, or one that is no user, is refused" {
-	refuses '-u 5: only one id is mapped' -u 5 true
-	[[ ${stderr_lines[1]} == *'--idmap ranges'* ]]
-	refuses '-u 0:1000: only one id is mapped' -u 0:1000 true
-	for user in ghost '' 70000 -1 1000: :1000 0x0 '1000 ' 99999999999999999999; do
+@test "-u with any number is the one id that is mapped, and stands for the caller" {
+	room w
+	inside -u 10001:7 -v "$T/w:/w" sh -c 'id; whoami; echo $HOME $USER; touch /w/file; cat /proc/self/uid_map'
+	[ "${lines[0]}" = 'uid=10001(10001) gid=7(7) groups=7(7)' ]
+	[[ ${lines[*]:1:2} == '10001 /tmp 10001' ]]
+	[[ ${lines[3]} =~ ^\ *10001\ +"$who"\ +1$ ]]
+	[ "$(stat -c %u w/file)" -eq "$who" ]
+	[ "$(caps -u 10001)" = 0000000000000000 ]
+	inside -u nobody id -u
+	[ "$output" = 65534 ]
+	inside -u 0:1000 id
+	[ "$output" = 'uid=0(root) gid=1000(agent) groups=1000(agent)' ]
+}
+
+@test "-u with a name that is no user, or no number that can be one, is refused" {
+	for user in ghost '' 2147483648 -1 1000: :1000 0x0 '1000 ' 99999999999999999999; do
 		refuses '-u takes agent, root or a number' -u "$user" true
 	done
 }

@@ -21,6 +21,62 @@ foreign() {
 	fi
 }
 
+# users: gives the image img a user ada, 10001, and a group babbage.
+users() {
+	mkdir -p img/etc
+	printf 'root:x:0:0::/root:/bin/sh\nada:x:10001:8::/home/ada:/bin/sh\n' >img/etc/passwd
+	printf 'root:x:0:\nbabbage:x:9:ada\n' >img/etc/group
+	give img
+}
+
+# in_users ARG...: prints the ids and the home of a command in that image.
+in_users() {
+	inside --image "dir:$T/img" -v /usr:/usr:ro "$@" -- sh -c 'echo $(id -u):$(id -g) $HOME $USER'
+}
+
+@test "dir: -u is looked up in the files of the folder, by name and by number" {
+	users
+	in_users -u ada
+	[ "$output" = '10001:8 /home/ada ada' ]
+	in_users -u 10001
+	[ "$output" = '10001:8 /home/ada ada' ]
+	in_users -u ada:babbage
+	[ "$output" = '10001:9 /home/ada ada' ]
+	in_users -u 700
+	[ "$output" = '700:0 / 700' ]
+	in_users -u agent
+	[ "$output" = '1000:1000 /home/agent agent' ]
+	in_users -u ada -e HOME=/x
+	[ "$output" = '10001:8 /x ada' ]
+	in_users
+	[ "$output" = '0:0 /root root' ]
+	refuses "the image has no user 'ghost' \\(-u\\)" --image "dir:$T/img" -u ghost true
+	refuses "the image has no group 'ghost' \\(-u\\)" --image "dir:$T/img" -u ada:ghost true
+	refuses 'open the image .*nosuch: No such file or directory' --image "dir:$T/nosuch" -u ada true
+}
+
+@test "dir: files of users that are hostile are no way out, and exec knows the sandbox's user" {
+	users
+	echo 'ada:x:7:7::/:/bin/sh' >other
+	ln -sf "$T/other" img/etc/passwd # leads to no file below img
+	refuses "the image has no user 'ada' \\(-u\\)" --image "dir:$T/img" -u ada true
+	rm img/etc/passwd
+	mkfifo img/etc/passwd
+	give img
+	refuses "the image has no user 'ada' \\(-u\\)" --image "dir:$T/img" -u ada true
+	rm img/etc/passwd
+	users
+	hutch create --image "dir:$T/img" -v /usr:/usr:ro -u ada box
+	for user in ada 10001 10001:8; do
+		hutch exec -u $user box -- sh -c 'id -u'
+		[ "$output" = 10001 ]
+	done
+	hutch exec -u root box -- true
+	[ "$status" -eq 125 ]
+	[[ $stderr == *'only one id is mapped, and in this sandbox it stands for ada (10001:8)'* ]]
+	hutch rm -f box
+}
+
 @test "the folder is the root, the user is root, the working directory /workspace" {
 	inside --image "dir:$T/img" -v /usr:/usr:ro sh -c 'id -u; pwd; cat /data/file; echo $HOME'
 	[ "${lines[0]}" = 0 ]

@@ -101,8 +101,7 @@ cases() {
 -w relative true | -w: 'relative' is not an absolute path
 -w '' true | -w: '' is not an absolute path
 -w /nonexistent true | enter the working directory: /nonexistent
--u nobody true | -u nobody: only one id is mapped
--u 7 true | -u 7: only one id is mapped
+-u ghost true | -u takes agent, root or a number up to 2147483647, not 'ghost'
 --hostname a_b true | --hostname takes 1 to 63
 --network vpn true | --network takes none, allow, host or ns:PATH, not 'vpn'
 --idmap all true | --idmap takes single or ranges, not 'all'
