@@ -326,6 +326,27 @@ static int check_upper(const struct policy *p, struct err *e)
 	return 0;
 }
 
+/* With dir:PATH:rw no layer of the sandbox's own lies over the image. */
+static int check_writable_image(const struct policy *p, struct err *e)
+{
+	const char *flag = p->keeps				  ? "--keep"
+			   : p->upper				  ? "--upper"
+			   : p->is_read_only			  ? "--read-only"
+			   : p->limits.disk && !p->is_best_effort ? "--disk"
+			   : p->protects_missing		  ? "--protect-missing"
+			   : p->idmap == IDMAP_RANGES		  ? "--idmap ranges"
+								  : NULL;
+
+	if (!p->is_image_writable || !flag)
+		return 0;
+	(void)err_set(e, ERR_USAGE,
+		      "%s and --image dir:PATH:rw exclude each other: what is written is "
+		      "in that folder itself",
+		      flag);
+	return err_remedy(e, "--image dir:%.200s keeps writes apart from the folder",
+			  p->image_path);
+}
+
 /* --protect-missing has a process of hutch create files for the commands.  That process
  * has only one id, so it could not create files for the other ids of --idmap ranges. */
 static int check_missing(const struct policy *p, struct err *e)
@@ -388,7 +409,8 @@ int policy_check(const struct policy *p, struct err *e)
 	for (size_t i = 0; i < p->volume_count; i++)
 		if (check_target(&p->volumes[i], e) < 0)
 			return -1;
-	if (check_duplicates(p, e) < 0 || check_caps(p, e) < 0 || check_upper(p, e) < 0 ||
+	if (check_duplicates(p, e) < 0 || check_caps(p, e) < 0 ||
+	    check_writable_image(p, e) < 0 || check_upper(p, e) < 0 ||
 	    check_terminal(p, e) < 0 || check_disk(p, e) < 0 || check_missing(p, e) < 0 ||
 	    check_name(p, e) < 0 ||
 	    (!policy_has_image_user(p) && policy_user(p, &uid, &gid, e) < 0))

@@ -65,6 +65,7 @@ struct policy {
 	enum image_kind image;
 	char *image_path; /* IMAGE_DIR: the path, IMAGE_STORE: the reference; both as
 			   * typed */
+	bool is_image_writable; /* IMAGE_DIR: dir:PATH:rw, writes go to that folder */
 	enum pull pull;	  /* IMAGE_STORE: --pull */
 	char *entrypoint; /* IMAGE_STORE: --entrypoint; "": none; NULL: the image's */
 	char *upper;	  /* --upper DIR for written files, as typed; NULL: they are not

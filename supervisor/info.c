@@ -111,9 +111,11 @@ char *supervisor_info(const struct supervisor *s)
 {
 	const struct launch *l = s->launch;
 	const struct policy *p = l->policy;
-	AUTO_FREE char *path = p->image == IMAGE_DIR   ? text_format("dir:%s", p->image_path) :
-			       p->image == IMAGE_STORE ? text_copy(l->store_image.name) :
-							 text_copy("host");
+	AUTO_FREE char *path = p->image == IMAGE_DIR
+				       ? text_format("dir:%s%s", p->image_path,
+						     p->is_image_writable ? ":rw" : "")
+			       : p->image == IMAGE_STORE ? text_copy(l->store_image.name)
+							 : text_copy("host");
 	AUTO_FREE char *labels = label_print(&p->labels);
 	AUTO_FREE char *limits = supervisor_limits(s);
 	AUTO_FREE char *egress = net_info(s);

@@ -37,20 +37,32 @@ static int set_text(char **place, const char *value)
 	return 0;
 }
 
+/* Takes PATH or PATH:rw. */
+static int take_image_dir(struct policy *p, const char *value, struct err *e)
+{
+	static const char mode[] = ":rw";
+	const size_t len = strlen(value), end = strlen(mode);
+
+	p->image = IMAGE_DIR;
+	p->is_image_writable = len >= end && !strcmp(value + len - end, mode);
+	AUTO_FREE char *path =
+		text_format("%.*s", (int)(len - (p->is_image_writable ? end : 0)), value);
+	if (!*path)
+		return err_set(e, ERR_USAGE, "--image dir: names no folder");
+	return set_text(&p->image_path, path);
+}
+
 static int take_image(struct run_options *o, const char *value, struct err *e)
 {
 	struct reference r;
 
+	o->policy->is_image_writable = false;
 	if (!strcmp(value, "host")) {
 		o->policy->image = IMAGE_HOST;
 		return 0;
 	}
-	if (!strcmp(value, "dir:"))
-		return err_set(e, ERR_USAGE, "--image dir: names no folder");
-	if (!strncmp(value, "dir:", 4)) {
-		o->policy->image = IMAGE_DIR;
-		return set_text(&o->policy->image_path, value + 4);
-	}
+	if (!strncmp(value, "dir:", 4))
+		return take_image_dir(o->policy, value + 4, e);
 	if (reference_parse(value, &r, e) < 0) {
 		(void)err_in(e, "--image");
 		return err_remedy(e,

@@ -133,9 +133,10 @@ static void note_rules(struct audit_json *n, const char *key, const struct list 
 static void note_image(struct audit_json *n, const struct policy *p)
 {
 	AUTO_FREE char *path = p->image == IMAGE_DIR ? real_path(p->image_path) : NULL;
-	AUTO_FREE char *image = path			 ? text_format("dir:%s", path)
-				: p->image == IMAGE_STORE ? text_copy(p->image_path)
-							  : text_copy("host");
+	AUTO_FREE char *image =
+		path ? text_format("dir:%s%s", path, p->is_image_writable ? ":rw" : "")
+		: p->image == IMAGE_STORE ? text_copy(p->image_path)
+					  : text_copy("host");
 
 	audit_json_text(n, "image", image);
 	if (p->entrypoint)

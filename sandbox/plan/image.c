@@ -360,13 +360,22 @@ static int plan_host(struct plan *p, const struct policy *policy, struct err *e)
 	return 0;
 }
 
+static bool is_folder_or_file(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode));
+}
+
 /* Shows each entry of a host directory with a mount of its own, below a root directory
  * that belongs to the sandbox: so further mount points can be made beside these
  * entries. */
-static int add_entries(struct plan *p, const char *path, struct err *e)
+static int add_entries(struct plan *p, const struct policy *policy, const char *path,
+		       struct err *e)
 {
 	static const char *const ours[] = { "proc", "sys", "dev",     "tmp",
 					    "run",  ".",   "..", "workspace" };
+	struct list writable = { 0 };
 	DIR *dir = opendir(path);
 	struct dirent *entry;
 
@@ -380,17 +389,27 @@ static int add_entries(struct plan *p, const char *path, struct err *e)
 			continue;
 		AUTO_FREE char *source = text_format("%s/%s", path, entry->d_name);
 		AUTO_FREE char *target = text_format("/%s", entry->d_name);
-		add_host_path(p, source, target);
+		if (policy->is_image_writable && is_folder_or_file(source))
+			list_add(&writable, target);
+		else
+			add_host_path(p, source, target);
 	}
 	(void)closedir(dir); /* errors do not matter: the directory was only read */
-	return 0;
+	int result = volumes_show_entries(p, policy, path, &writable, e);
+	list_done(&writable);
+	return result;
 }
 
-static int plan_dir_read_only(struct plan *p, const char *path, bool is_read_only,
-			      struct err *e)
+/* Plans a root whose entries are mounts of the folder's: read-only ones, or with
+ * dir:PATH:rw writable ones.  The root itself is hutch's, so that the mount points of
+ * /proc and the like are not made in the folder. */
+static int plan_dir_entries(struct plan *p, const struct policy *policy, const char *path,
+			    struct err *e)
 {
+	const bool is_read_only = policy->is_read_only;
+
 	plan_add(p, STEP_ROOT, "/")->data = text_copy(SCRATCH_SIZE);
-	if (add_entries(p, path, e) < 0)
+	if (add_entries(p, policy, path, e) < 0)
 		return -1;
 	if (add_dev(p, e) < 0)
 		return -1;
@@ -536,6 +555,21 @@ static int plan_dir_overlay(struct plan *p, const struct policy *policy,
 	return planned;
 }
 
+/* Refuses to write to a folder of another user, of which the files would have ids inside
+ * that are not mapped. */
+static int check_own(const char *path, const struct stat *st, struct err *e)
+{
+	if (st->st_uid == geteuid())
+		return 0;
+	(void)err_set(e, ERR_REFUSED,
+		      "--image dir:%.200s:rw: the folder belongs to user %u, and the "
+		      "sandbox stands for user %u",
+		      path, st->st_uid, geteuid());
+	return err_remedy(e,
+			  "leave :rw out, which keeps writes apart from the folder; or "
+			  "make a copy of it that is yours");
+}
+
 static int plan_dir(struct plan *p, const struct policy *policy, struct err *e)
 {
 	struct stat st;
@@ -559,8 +593,11 @@ static int plan_dir(struct plan *p, const struct policy *policy, struct err *e)
 	 * read-only. */
 	bool is_ours = (st.st_uid == geteuid() && st.st_gid == getegid()) ||
 		       policy->idmap == IDMAP_RANGES;
+	if (policy->is_image_writable)
+		return check_own(path, &st, e) < 0 ? -1
+						   : plan_dir_entries(p, policy, path, e);
 	int planned = policy->is_read_only || !is_ours
-			      ? plan_dir_read_only(p, path, policy->is_read_only, e)
+			      ? plan_dir_entries(p, policy, path, e)
 			      : plan_dir_overlay(p, policy, path, &st, e);
 	return planned < 0 ? -1 : volumes_mask_image(p, policy, path, e);
 }

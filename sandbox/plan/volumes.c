@@ -587,6 +587,49 @@ int volumes_plan(struct plan *p, const struct policy *policy, struct err *e)
 	return result;
 }
 
+/* Shows one entry of the folder, "/NAME"; the protected files of all of it are known. */
+static int show_entry(struct plan *p, const struct policy *policy, const char *folder,
+		      const char *name, struct own *own, struct err *e)
+{
+	AUTO_FREE char *source = join(folder, name), *target = text_copy(name);
+	const struct volume v = { .kind = VOLUME_BIND,
+				  .source = source,
+				  .target = target,
+				  .is_writable = !list_has(&own->protects, source),
+				  .from = policy->image_path };
+	struct shown x = { .v = &v };
+
+	int result = find_source(policy, &x, e);
+	/* The folder's path has no links: another path means that the entry became one. */
+	if (result == 0 && strcmp(x.source, source) != 0)
+		result = replaced(source, &v, e);
+	if (result == 0)
+		result = plan_bind(p, &x, own, e);
+	free(x.source);
+	return result;
+}
+
+int volumes_show_entries(struct plan *p, const struct policy *policy, const char *folder,
+			 const struct list *names, struct err *e)
+{
+	const struct volume whole = { .kind = VOLUME_BIND,
+				      .is_writable = true,
+				      .from = policy->image_path };
+	AUTO_FREE char *source = text_copy(folder);
+	const struct shown x = { .v = &whole, .source = source };
+	struct own own = { .audit = policy->audit };
+
+	if (!names->count)
+		return 0;
+	int result = list_protected(&x, &policy->protects, &own, e);
+	for (size_t i = 0; result == 0 && i < names->count; i++)
+		result = show_entry(p, policy, folder, names->items[i], &own, e);
+	list_done(&own.folders);
+	list_done(&own.links);
+	list_done(&own.protects);
+	return result;
+}
+
 static int mask_image(struct plan *p, const char *path, const struct own *own,
 		      struct err *e)
 {

@@ -24,6 +24,11 @@ int volumes_plan(struct plan *p, const struct policy *policy, struct err *e);
  * the way meanwhile; such a link is not followed. */
 char *volumes_resolve(const struct policy *policy, const char *path, struct stat *ret);
 
+/* Shows entries, "/NAME" each, of a folder that becomes the root, writable and guarded
+ * like a volume, for --image dir:PATH:rw.  The path of the folder has no links. */
+int volumes_show_entries(struct plan *p, const struct policy *policy, const char *folder,
+			 const struct list *names, struct err *e);
+
 /* Masks hutch's own folders if they are below `path`, the canonical path of a folder
  * that becomes the root.  The folders above them need no pins, since writes to an image
  * stay in the sandbox. */

@@ -195,6 +195,39 @@ OF
 	done
 }
 
+@test "dir:PATH:rw writes to the folder itself, below its entries" {
+	mkdir img/home && ln -s data/file img/alias
+	echo kept >img/pin
+	give img
+	inside --image "dir:$T/img:rw" -v /usr:/usr:ro -- sh -c 'echo x >/data/new; rm /data/other; ln -s / /home/out; cat /alias; touch /top /home/out/top'
+	[ "$output" = 'of the image' ]
+	[ "$(grep -c 'Read-only' <<<"$stderr")" -eq 2 ]
+	[ "$(cat img/data/new)" = x ]
+	[ ! -e img/data/other ]
+	[ "$(ls img)" = "$(printf '%s\n' alias bin data etc home lib lib64 pin sbin usr)" ]
+	inside --image "dir:$T/img:rw" -v /usr:/usr:ro --protect 'data/fi*' --protect pin -- sh -c 'echo y >/data/file; echo y >/pin; cat /data/new'
+	[ "$output" = x ]
+	[ "$(cat img/pin)" = kept ]
+	[ "$(cat img/data/file)" = 'of the image' ]
+	hutch create --image "dir:$T/img:rw" -v /usr:/usr:ro box
+	hutch inspect box
+	[ "$(jq -r '.[0].image' <<<"$output")" = "dir:$T/img:rw" ]
+	hutch rm -f box
+}
+
+@test "dir:PATH:rw is refused for a folder of another user, and where writes are to be kept apart" {
+	refuses '--image dir:/usr:rw: the folder belongs to user 0' --image dir:/usr:rw true
+	for flag in --read-only --protect-missing "--upper $T/u" '--disk 10m' '--idmap ranges'; do
+		# shellcheck disable=SC2086 # words
+		refuses "${flag%% [/1]*} and --image dir:PATH:rw exclude each other" --image "dir:$T/img:rw" $flag true
+	done
+	refuses '--image dir: names no folder' --image dir::rw true
+	mkdir -p img/own/hutch
+	chmod 700 img/own/hutch
+	give img
+	XDG_DATA_HOME=$T/img/own refuses "mount .*own/hutch is hutch's own and never inside" --image "dir:$T/img/own:rw" true
+}
+
 @test "dir: with a relative path and through a link" {
 	ln -s img link
 	for ref in dir:img dir:./img dir:link; do
