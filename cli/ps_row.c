@@ -208,10 +208,24 @@ static char *cell(const struct row *r, const struct column *c, bool is_whole, in
 	return text;
 }
 
+/* Returns whether two sandboxes have one name, so that their ids alone tell them apart.
+ * Behind the live sandboxes, whose names differ, come those that have ended. */
+static bool has_namesakes(const struct row *rows, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = count;
+		     k-- > i + 1 && rows[k].item->status == REGISTRY_ENDED;)
+			if (!strcmp(rows[i].item->name, rows[k].item->name))
+				return true;
+	return false;
+}
+
 static void print_table(const struct row *rows, size_t count, const struct ps_options *o,
 			int64_t now)
 {
-	static const char *const spare[] = { "PIDS", "MEMORY", "IMAGE", "ID", NULL };
+	const char *const spare[] = { "PIDS", "MEMORY", "IMAGE",
+				      has_namesakes(rows, count) ? "CHANGES" : "ID",
+				      NULL };
 	struct table t = { 0 };
 
 	for (size_t i = 0; i < ARRAY_LEN(columns); i++)

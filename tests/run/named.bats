@@ -333,6 +333,24 @@ handed() {
 	[[ -z $output ]]
 }
 
+# narrow: prints hutch ps -a as on a terminal of 80 columns.
+narrow() {
+	script -qec "stty cols 80; '$HUTCH' ps -a" /dev/null </dev/null | tr -d '\r'
+}
+
+@test "ps -a leaves out ids on a narrow terminal, unless two sandboxes have one name" {
+	local long=a-folder/whose-path/is-wider/than-what-is-left-of-the-line
+	mkdir -p "$long"
+	make box --workspace "$long"
+	"$HUTCH" stop box
+	[[ $(narrow | head -n 1) =~ ^NAME\ +STATE ]]
+	make box --workspace "$long"
+	"$HUTCH" stop box
+	[[ $(narrow | head -n 1) =~ ^NAME\ +ID\ +STATE\ +CREATED\ +FOLDER ]]
+	narrow | awk 'length > 80 { print; wide = 1 } END { exit wide }'
+	[[ $(narrow | awk 'NR > 1 { print $2 }' | sort) == "$("$HUTCH" ps -aq | sort)" ]]
+}
+
 @test "inspect tells all, of the living and the dead, and what is missing is an error" {
 	make box
 	hutch inspect box
