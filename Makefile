@@ -181,7 +181,8 @@ USES_sandbox/explain := base policy/egress policy store sandbox/kernel sandbox/c
 
 FILES_cli/common := client foreach_sandbox flags fd_flag foreign_flags option_table options \
     subcommands json_view report table ask
-USES_cli/common := base policy/json policy/egress policy store sandbox/kernel sandbox/state sandbox/launch
+USES_cli/common := base policy/json policy/egress policy store sandbox/kernel sandbox/state sandbox/root \
+    sandbox/launch
 
 FILES_rootfs-tools/changes := apply apply_check apply_kept apply_make apply_protect apply_record \
     changes chosen changes_stream changes_walk kept_changes patch reader repository rmdir_check \

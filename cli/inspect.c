@@ -11,6 +11,7 @@
 #include "cli/common/flags.h"
 #include "cli/common/report.h"
 #include "cli/verbs.h"
+#include "rootfs-tools/changes/kept_changes.h"
 #include "sandbox/launch/result.h"
 #include "sandbox/state/saved_spec.h"
 
@@ -149,6 +150,49 @@ static int put_kept(FILE *to, const char *name)
 	return 0;
 }
 
+static void put_folders(struct buffer *b, const struct cow *c)
+{
+	json_write_open(b, "mounts", "[");
+	for (size_t i = 0; i < c->count; i++) {
+		json_write_open(b, NULL, "{");
+		json_write_text(b, "source", c->folders[i].source);
+		json_write_text(b, "target", c->folders[i].target);
+		json_write_text(b, "mode", "cow");
+		json_write_close(b, "}");
+	}
+	json_write_close(b, "]");
+}
+
+/* Prints an ended sandbox of which only its changes are kept, as a launch without a
+ * place in the registry leaves them. */
+static int put_changed(FILE *to, const char *name)
+{
+	struct buffer b;
+	struct cow c;
+
+	if (cow_find(name, &c, NULL) < 0)
+		return -1;
+	if (c.is_live) {
+		cow_done(&c);
+		return -1;
+	}
+	AUTO_FREE char *started = kept_changes_started(&c);
+	json_write_begin(&b);
+	json_write_open(&b, NULL, "{");
+	json_write_text(&b, "name", c.name);
+	json_write_text(&b, "id", c.id);
+	json_write_text(&b, "state", registry_status_name(REGISTRY_ENDED));
+	json_write_text(&b, "created", started);
+	json_write_text(&b, "workspace", c.folders[0].source);
+	put_folders(&b, &c);
+	json_write_raw(&b, "exit", "null");
+	json_write_close(&b, "}");
+	AUTO_FREE char *text = json_write_end(&b);
+	(void)fputs(text, to);
+	cow_done(&c);
+	return 0;
+}
+
 static int put_ended(FILE *to, const char *name, struct err *e)
 {
 	struct registry_item item;
@@ -157,7 +201,8 @@ static int put_ended(FILE *to, const char *name, struct err *e)
 	if (registry_find_ended(name, &item, e) < 0) {
 		if (e->kind != ERR_NOT_FOUND)
 			return -1;
-		return put_kept(to, name) == 0 ? 0 : client_absent(name, e);
+		bool is_put = put_kept(to, name) == 0 || put_changed(to, name) == 0;
+		return is_put ? 0 : client_absent(name, e);
 	}
 	if (item.info)
 		(void)json_view_scan(&info, item.info, strlen(item.info), NULL);

@@ -15,12 +15,34 @@
 #include "base/own.h"
 #include "cli/common/report.h"
 #include "sandbox/launch/result.h"
+#include "sandbox/root/cow.h"
 #include "sandbox/state/pools.h"
 
 #define STEP  (16u << 10)
 #define HELLO 1
 
 /* --- open ------------------------------------------------------------------ */
+
+/* Fills in the error for an ended sandbox of which nothing but its changes is kept.
+ * Returns false: that is not so. */
+static bool explain_changes(const char *name, struct err *e)
+{
+	struct cow c;
+
+	if (cow_find(name, &c, NULL) < 0)
+		return false;
+	bool is_ended = !c.is_live;
+	if (is_ended) {
+		(void)err_set(e, ERR_NOT_FOUND,
+			      "sandbox '%s' has ended, and only its changes are kept",
+			      name);
+		(void)err_remedy(
+			e, "hutch diff %s shows them, hutch discard %s removes them",
+			name, name);
+	}
+	cow_done(&c);
+	return is_ended;
+}
 
 int client_absent(const char *name, struct err *e)
 {
@@ -39,6 +61,8 @@ int client_absent(const char *name, struct err *e)
 	registry_list_done(&all);
 	if (nearest_name(&n) && !strcmp(nearest_name(&n), name))
 		return -1; /* it has come meanwhile */
+	if (explain_changes(name, e))
+		return -1;
 	(void)err_set(e, ERR_NOT_FOUND, "no sandbox named '%s' exists", name);
 	(void)nearest_suggest(&n, "", e);
 	return err_remedy(e, "hutch ps -a lists those that run and those that have ended");

@@ -75,7 +75,8 @@ struct client {
 /* Connects to the sandbox NAME.  On failure there is nothing to release. */
 int client_open(struct client *c, const char *name, struct err *e);
 /* Makes of an error that no sandbox of this name was found one that suggests the nearest
- * name, unless a sandbox has ended that had it.  Returns -1. */
+ * name, or says that its changes alone are kept, unless a sandbox has ended that had it.
+ * Returns -1. */
 int client_absent(const char *name, struct err *e);
 /* Makes a client of an existing connection to the sandbox NAME, which is taken over. */
 void client_over(struct client *c, int fd, const char *name);

@@ -362,6 +362,27 @@ narrow() {
 	[[ $(value '[0]["exit"]["reason"]') == '"killed"' && $(value '.__len__()') == 1 ]]
 }
 
+@test "inspect tells of a run whose changes alone are kept, and other verbs say what is kept" {
+	mkdir p
+	catch "$HUTCH" run --name tidy --workspace p:cow -- touch new
+	id=$("$HUTCH" changes --json | jq -r '.[0].id')
+	for word in tidy "$id"; do
+		hutch inspect "$word"
+		[[ $status == 0 && $(value '[0]["name"]') == '"tidy"' && $(value '[0]["id"]') == "\"$id\"" ]]
+		[[ $(value '[0]["state"]') == '"ended"' && $(value '[0]["workspace"]') == "\"$T/p\"" ]]
+		[[ $(value '[0]["mounts"]') == "[{\"source\": \"$T/p\", \"target\": \"/workspace\", \"mode\": \"cow\"}]" ]]
+	done
+	for words in 'rm tidy' 'logs tidy' 'wait tidy' 'exec tidy true' 'rename tidy other'; do
+		# shellcheck disable=SC2086 # several words
+		hutch $words
+		[[ $status == 125 && $stderr == *"sandbox 'tidy' has ended, and only its changes are kept"* ]]
+		[[ $stderr == *'hutch discard tidy removes them'* ]]
+	done
+	[ "$("$HUTCH" diff tidy)" ]
+	hutch discard tidy
+	fails_with 125 "no sandbox named 'tidy' exists" rm tidy
+}
+
 @test "inspect has mounts, ports, names of variables and the user; folders are absolute" {
 	mkdir p data
 	make box --workspace p:cow -v data:/etc/alternatives -v data:/data:ro --tmpfs /out -e "KEY=a secret" -p auto:80 -u 0
