@@ -88,7 +88,7 @@ USES_protocol := base
 FILES_archive := content entries inodes layer pack pack_output entry_path dir_names outcome unpack_dirs tar dir_stack unpack
 USES_archive := base
 
-FILES_store := digest folders ledger ledger_check ledger_walk links lock refs launch_config reference \
+FILES_store := digest folders image_nearest ledger ledger_check ledger_walk links lock refs launch_config reference \
     sha256 store rm_tree
 USES_store := base
 

@@ -19,6 +19,7 @@
 #include "rootfs-tools/registry/progress.h"
 #include "rootfs-tools/verbs.h"
 #include "sandbox/launch/result.h"
+#include "store/image_nearest.h"
 #include "store/reference.h"
 #include "store/store.h"
 
@@ -67,8 +68,12 @@ static int get_one(const struct pull *p, const char *text, struct reference *ret
 	AUTO_CLOSE int lock = store_lock(&p->store, false, true, e);
 	if (lock < 0)
 		return -1;
-	if (fetch_image(&p->store, &p->mirrors, ret, p->platform, &progress, &digest,
-			e) < 0)
+	int rc = fetch_image(&p->store, &p->mirrors, ret, p->platform, &progress, &digest,
+			     e);
+	/* A registry refuses names that it does not have if it wants a login. */
+	if (rc < 0 && (e->kind == ERR_NOT_FOUND || e->kind == ERR_REFUSED))
+		(void)image_nearest_in(&p->store, text, e);
+	if (rc < 0)
 		return err_in(e, "pull %s", text);
 	ret->tag[0] = '\0';
 	ret->pin = digest;

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "store/image_nearest.h"
 #include "store/refs.h"
 #include "store/store.h"
 
@@ -149,6 +150,7 @@ int store_index_find(const struct store_index *c, const char *text, size_t *ret_
 {
 	const char *hex = strncmp(text, "sha256:", 7) ? text : text + 7;
 	size_t len = strspn(hex, "0123456789abcdef"), found = 0;
+	struct image_nearest near;
 	struct reference r;
 
 	if (find_name(c, text, ret_image, ret_name))
@@ -165,6 +167,10 @@ int store_index_find(const struct store_index *c, const char *text, size_t *ret_
 	if (!is_hex && reference_parse(text, &r, e) < 0)
 		return -1;
 	(void)err_set(e, ERR_NOT_FOUND, "there is no image '%.200s' in the store", text);
+	image_nearest_init(&near, text);
+	for (size_t i = 0; i < c->name_count; i++)
+		image_nearest_try(&near, &c->names[i].reference);
+	(void)image_nearest_suggest(&near, e);
 	return err_remedy(e, "hutch image ls lists what is there");
 }
 

@@ -18,6 +18,7 @@
 #include "sandbox/kernel/program.h"
 #include "sandbox/plan/image_tool.h"
 #include "sandbox/plan/overlay_lowers.h"
+#include "store/image_nearest.h"
 #include "store/reference.h"
 #include "store/refs.h"
 #include "store/store.h"
@@ -132,6 +133,16 @@ static int find(struct store_image *s, const struct reference *r, struct err *e)
 	return found < 0 ? err_in(e, "--image %.200s", s->name) : 0;
 }
 
+static void suggest_name(const struct store_image *s, struct err *e)
+{
+	struct store store;
+
+	store_init(&store);
+	if (store_open(&store, false, NULL) == 0)
+		(void)image_nearest_in(&store, s->name, e);
+	store_done(&store);
+}
+
 static int find_or_pull(struct store_image *s, const struct reference *r,
 			const struct policy *p, bool is_dry_run, struct err *e)
 {
@@ -147,6 +158,7 @@ static int find_or_pull(struct store_image *s, const struct reference *r,
 			      "store%s",
 			      s->name,
 			      is_dry_run ? "" : ", and --pull never fetches none");
+		suggest_name(s, e);
 		return err_remedy(e, "hutch image pull %.200s", s->name);
 	}
 	return pull(s, e) < 0 ? -1 : find(s, r, e);

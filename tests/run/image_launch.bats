@@ -312,6 +312,7 @@ tar" ]
 	made img base
 	refuses '--image none: there is no such image in the store, and --pull never' \
 		--image none --pull never true
+	refuses '--image igm: .*; is it img[?]' --image igm --pull never true
 	refuses 'pull localhost:1/none: .*no server answers' --image localhost:1/none true
 	refuses 'pull localhost:1/none: .*no server answers' --pull always --image localhost:1/none true
 	inside --json=5 --image localhost:1/none true 5>result

@@ -515,4 +515,6 @@ raw() {
 	[ "$output" = 0 ]
 	fails 125 "pull 127.0.0.1:$direct/public/none:1: .*does not have" \
 		--image "127.0.0.1:$direct/public/none:1" -- /bin/busybox id -u
+	fails 125 "pull 127.0.0.1:$direct/public/tol:1: .*does not have .*; is it 127.0.0.1:$direct/public/tool:1\?" \
+		--image "127.0.0.1:$direct/public/tol:1" -- /bin/busybox id -u
 }

@@ -201,6 +201,15 @@ nothing_is_left() {
 	run -125 image tag c 'x@sha256:0123'
 }
 
+@test "a name that is nearly that of an image is told so" {
+	image import "$made/root.tar" --name tool:2
+	for verb in 'image rm' 'image inspect' 'run --pull never --image'; do
+		# shellcheck disable=SC2086 # several words
+		run -125 --separate-stderr "$HUTCH" $verb tolo true
+		[[ $stderr == *"tolo"*"in the store"*"; is it tool:2?"* ]]
+	done
+}
+
 @test "with the last name goes all that only this image has, and nothing else" {
 	image import "$made/layout:one" --name one
 	du -a "$store" | awk '{print $2}' | sort >before
