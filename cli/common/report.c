@@ -453,11 +453,30 @@ void report_explain_missing_in(struct err *e, const char *command, const char *i
 	(void)report_hint_at_shell(e, command);
 }
 
+/* A program of the host would not run in another root, which has other libraries. */
+static int explain_dir(struct err *e, const char *name, const char *image)
+{
+	AUTO_FREE char *bin = text_format("%s/bin", image);
+	AUTO_FREE char *usr = text_format("%s/usr/bin", image);
+
+	(void)err_set(e, ERR_NOT_FOUND,
+		      "%.200s: command not found in the image dir:%.200s", name, image);
+	if (access(bin, F_OK) == 0 || access(usr, F_OK) == 0)
+		return -1;
+	return err_remedy(e,
+			  "dir: takes a whole root with programs in /bin; for a folder: "
+			  "hutch run --workspace %.100s CMD",
+			  image);
+}
+
 void report_explain_missing(struct err *e, const struct policy *policy)
 {
 	const char *name = policy->argv.items[0];
 
-	(void)(strchr(name, '/') ? explain_path(e, name, policy)
-				 : explain_name(e, name, policy));
+	if (policy->image == IMAGE_DIR)
+		(void)explain_dir(e, name, policy->image_path);
+	else
+		(void)(strchr(name, '/') ? explain_path(e, name, policy)
+					 : explain_name(e, name, policy));
 	(void)report_hint_at_shell(e, name);
 }
