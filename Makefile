@@ -572,7 +572,7 @@ $(B)/headers:
 
 .PHONY: man
 man: $(B)/man/made
-$(B)/man/made: $(wildcard docs/hutch*.md) docs/libhutch.md docs/man.awk packaging/man.sh
+$(B)/man/made: $(wildcard docs/hutch*.md) docs/libhutch.md docs/man.awk docs/verb.awk packaging/man.sh
 	$(call say,MAN)
 	$(Q)packaging/man.sh $(B)/man $(VERSION)
 	@touch $@

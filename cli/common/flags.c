@@ -24,34 +24,6 @@ static void print_flag(const struct flag *f)
 	(void)printf("%-*s %s\n", FLAG_WIDTH, text, f->help);
 }
 
-/* Returns the manual page of a verb: all verbs of hutch image share one page, and so
- * do some others. */
-static const char *page_of(const char *synopsis)
-{
-	static const struct {
-		const char *begin, *page;
-	} pages[] = {
-		{ "hutch image ", "hutch-image" },
-		{ "hutch cp ", "hutch-cp" },
-		{ "hutch changes ", "hutch-diff" },
-		{ "hutch diff ", "hutch-diff" },
-		{ "hutch apply ", "hutch-diff" },
-		{ "hutch discard ", "hutch-diff" },
-		{ "hutch snapshot ", "hutch-snapshot" },
-		{ "hutch commit ", "hutch-snapshot" },
-		{ "hutch policy ", "hutch-policy" },
-		{ "hutch audit ", "hutch-audit" },
-		{ "hutch net ", "hutch-net" },
-		{ "hutch port ", "hutch-port" },
-		{ "hutch pool ", "hutch-pool" },
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(pages); i++)
-		if (!strncmp(synopsis, pages[i].begin, strlen(pages[i].begin)))
-			return pages[i].page;
-	return "hutch-sandboxes";
-}
-
 static void print_help(const struct usage *u)
 {
 	static const struct flag help = { .letter = 'h',
@@ -63,7 +35,10 @@ static void print_help(const struct usage *u)
 		if (u->flags[i].help)
 			print_flag(&u->flags[i]);
 	print_flag(&help);
-	(void)printf("\nMore: man %s\n", page_of(u->synopsis));
+
+	/* The verbs of hutch image, hutch net and others have one page. */
+	const char *verb = u->synopsis + strlen("hutch ");
+	(void)printf("\nMore: man hutch-%.*s\n", (int)strcspn(verb, " "), verb);
 }
 
 /* Returns the length of the verb in a synopsis: in "hutch port ls [--json] NAME", that of

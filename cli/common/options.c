@@ -108,11 +108,11 @@ static const struct {
 	{ VERB_FORK, "fork",
 	  "hutch fork [OPTIONS] SANDBOX|SNAPSHOT NAME [-- ARG...]\n\nA sandbox that lives on under this name "
 	  "and whose root begins as that of another\none is now, or as a snapshot has it.\n\n",
-	  "\nExit codes: 0 when it is ready; 125 hutch failed.  More: man hutch-snapshot\n" },
+	  "\nExit codes: 0 when it is ready; 125 hutch failed.  More: man hutch-fork\n" },
 	{ VERB_START, "start",
 	  "hutch start [OPTIONS] NAME\n\nThe sandbox of this name, which was made with --keep and has "
 	  "ended, once more:\nwith the same options, image and files.\n\n",
-	  "\nExit codes: 0 when it is ready; 125 hutch failed.  More: man hutch-sandboxes\n" },
+	  "\nExit codes: 0 when it is ready; 125 hutch failed.  More: man hutch-start\n" },
 	{ VERB_WHY, "why",
 	  "hutch why [OPTIONS] read|write|exec PATH\nhutch why [OPTIONS] connect HOST:PORT|unix:PATH|"
 	  "unix:@NAME\nhutch why [OPTIONS] syscall NAME [ARGUMENT...]\nhutch why [OPTIONS] act "
@@ -122,11 +122,11 @@ static const struct {
 	{ VERB_EXEC, "exec",
 	  "hutch exec [OPTIONS] NAME [--] CMD [ARG...]\n\n"
 	  "Runs a command in a sandbox that has a name.  Its exit code is hutch's.\n\n",
-	  COMMAND_CODES "\nMore: man hutch-sandboxes\n" },
+	  COMMAND_CODES "\nMore: man hutch-exec\n" },
 	{ VERB_SHELL, "shell",
 	  "hutch shell NAME [OPTIONS]\n\n"
 	  "A shell in a sandbox that has a name.  Its exit code is hutch's.\n\n",
-	  COMMAND_CODES "\nMore: man hutch-sandboxes\n" },
+	  COMMAND_CODES "\nMore: man hutch-shell\n" },
 };
 
 static const char *verb_name(enum verb verb)

@@ -85,9 +85,14 @@ page_of() {
 }
 
 @test "the page that a help names is there and has the verb in it" {
+	command -v go-md2man >/dev/null || skip "go-md2man is not installed"
+	"$top/packaging/man.sh" "$PWD/man" 0
 	for verb in $("$HUTCH" help | grep -oE '^  [a-z]+ '); do
 		case $verb in image | version | help) continue ;; esac
-		grep -qE "^(## |\\*\\*hutch )$verb\\b" "$top/docs/$(page_of "$verb").md"
+		[ "$(page_of "$verb")" = "hutch-$verb" ]
+		page=man/man1/hutch-$verb.1
+		[[ $(<"$page") != .so\ * ]] || page=man/$(cut -d' ' -f2 "$page")
+		grep -q "hutch $verb\\b" "$page"
 	done
 	for verb in $("$HUTCH" image help | grep -oE '^  [a-z-]+ '); do
 		[ "$verb" = help ] || [ "$(page_of image "$verb")" = hutch-image ]
@@ -259,6 +264,13 @@ names_of() {
 		case $verb in version | help) continue ;; esac
 		[ -s "man/man1/hutch-$verb.1" ]
 	done
+	# A verb with a section of its own has a page that is about it alone.
+	sed -n 's/^## \([a-z]*\)$/\1/p' "$top/docs/hutch-sandboxes.md" | grep -vx act >verbs
+	[ "$(wc -l <verbs)" -ge 15 ]
+	while read -r verb; do
+		grep -q "^hutch-$verb - [a-z]" "man/man1/hutch-$verb.1"
+		[ "$(grep -oE '^.fBhutch [a-z]+' "man/man1/hutch-$verb.1" | sort -u)" = "\\fBhutch $verb" ]
+	done <verbs
 }
 
 @test "the verbs, flags and targets of make that pages name in passing are ones" {
