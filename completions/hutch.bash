@@ -71,11 +71,18 @@ _hutch_workspace()
 	esac
 }
 
+# Prints the images in the store by their shortest names.
+_hutch_stored()
+{
+	"${COMP_WORDS[0]}" image ls 2>/dev/null | awk 'NR > 1 && $2 != "<none>" { print $1 ":" $2 }'
+}
+
 _hutch_image()
 {
 	case $1 in
 	dir:*) _hutch_paths directory ;;
-	*) _hutch_words 'host dir:' && [[ ${COMPREPLY[0]} == dir: ]] && compopt -o nospace 2>/dev/null ;;
+	*:*) ;; # readline has split the name of an image, which is offered whole
+	*) _hutch_words "host dir: $(_hutch_stored)" && [[ ${COMPREPLY[0]} == dir: ]] && compopt -o nospace 2>/dev/null ;;
 	esac
 }
 
@@ -300,11 +307,9 @@ declare -gA _hutch_image_verbs=(
 	[help]=
 )
 
-# Completes the images in the store by their shortest names.
 _hutch_references()
 {
-	_hutch_words "$("${COMP_WORDS[0]}" image ls 2>/dev/null |
-		awk 'NR > 1 && $2 != "<none>" { print $1 ":" $2 }')"
+	_hutch_words "$(_hutch_stored)"
 }
 
 # Completes the word after WORD, for build and runtime-build: a flag's value, or the folder.
@@ -444,7 +449,7 @@ _hutch_small() # VERB
 	start:-e | start:--env | start:--secret) ;;
 	update:-m | update:--memory | update:--cpus | update:--pids-limit | stop:-t | stop:--time | logs:-n | logs:--tail | snapshot:-m | commit:-m | *:--message | ps:* | changes:*) ;;
 	commit:*) _hutch_sources ;;
-	rm:* | start:* | inspect:* | wait:* | diff:* | apply:* | discard:*) _hutch_names -a ;;
+	rm:* | start:* | inspect:* | logs:* | wait:* | diff:* | apply:* | discard:*) _hutch_names -a ;;
 	*) _hutch_names ;;
 	esac
 }

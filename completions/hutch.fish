@@ -67,7 +67,7 @@ end
 # Prints what fits behind a verb and so many operands.
 function __hutch_operand -a verb count text
     switch "$verb $count"
-        case 'start *' 'inspect *' 'wait *' 'rm *' 'diff *' 'apply *' 'discard *'; __hutch ps -q -a
+        case 'start *' 'inspect *' 'logs *' 'wait *' 'rm *' 'diff *' 'apply *' 'discard *'; __hutch ps -q -a
         case 'cp *'
             string match -q '*:*' -- $text; and return
             __hutch ps -q | string replace -r '$' :
@@ -84,7 +84,7 @@ function __hutch_operand -a verb count text
         case 'why 0'
             __hutch ps -q
             __hutch why --help | string replace -fr '.*\[OPTIONS\] ([a-z|]+) .*' '$1' | string split '|'
-        case {connect,logs,events,stats,pause,unpause,update,stop,kill,'port *'}' *' {act,shell,exec,rename,snapshot}' 0'
+        case {connect,events,stats,pause,unpause,update,stop,kill,'port *'}' *' {act,shell,exec,rename,snapshot}' 0'
             __hutch ps -q
     end
 end

@@ -101,6 +101,26 @@ offers_the_flags_of() {
 	[ "$offered" = "inherit" ]
 }
 
+@test "names of images are completed, and those of ended sandboxes for verbs that take them" {
+	mkdir bin
+	printf '%s\n' '#!/bin/sh' 'case "$*" in' '"image ls") printf "%s\n" "REPOSITORY TAG" "local/a 1" "b <none>" ;;' \
+		'"ps -q -a") printf "%s\n" ended live ;;' '"ps -q") echo live ;;' 'esac' >bin/hutch
+	chmod +x bin/hutch
+	PATH=$PWD/bin:$PATH
+	complete_words hutch run --image ''
+	[ "$offered" = "dir: host local/a:1" ]
+	complete_words hutch create --image=lo
+	[ "$offered" = "local/a:1" ]
+	complete_words hutch image rm ''
+	[ "$offered" = "local/a:1" ]
+	for verb in inspect logs rm discard; do
+		complete_words hutch "$verb" ''
+		[ "$offered" = "ended live" ]
+	done
+	complete_words hutch exec ''
+	[ "$offered" = live ]
+}
+
 @test "every offered capability and limit is one that hutch takes" {
 	complete_words hutch run --cap-add ''
 	[ "$(wc -w <<<"$offered")" -gt 30 ]
@@ -344,7 +364,7 @@ other_shells() {
 	END
 	chmod +x bin/hutch
 	all=$(printf '%s\n' live $evil | sort | paste -sd ' ')
-	other_shells 'hutch exec ' "$all" 'hutch kill live ' "$all" 'hutch port add ' "$all" 'hutch net ' "$all" 'hutch rm ' 'ended live' 'hutch diff e' ended \
+	other_shells 'hutch exec ' "$all" 'hutch kill live ' "$all" 'hutch port add ' "$all" 'hutch net ' "$all" 'hutch rm ' 'ended live' 'hutch logs ' 'ended live' 'hutch diff e' ended \
 		'hutch audit show --sandbox ' 'ended live' 'hutch pool take ' ready \
 		'hutch image rm l' local/a:1 'hutch run --image ho' host 'hutch policy check str' strict
 	other_shells 'hutch image rm ' "$(printf '%s\n' local/a:1 "${evil%% *}:2" | sort | paste -sd ' ')"
