@@ -66,6 +66,8 @@ class Flags(unittest.TestCase):
                 ({"timeout": 1.5, "ttl": 90, "idle_timeout": datetime.timedelta(minutes=2)},
                  "--timeout 1.500s --ttl 90 --idle-timeout 120.000s"),
                 ({"ulimit": {"nofile": "10:20", "core": 0}}, "--ulimit nofile=10:20 --ulimit core=0"),
+                ({"label": {"team": "web", "on": ""}}, "--label team=web --label on="),
+                ({"label": "on"}, "--label on"),
                 ({"policy": ["strict", "./a.json"]}, "--policy strict --policy ./a.json"),
                 ({"rule": '{"a":1}'}, '--rule {"a":1}')]:
             with self.subTest(given):
