@@ -169,6 +169,6 @@ bool policy_has_image_user(const struct policy *p);
 
 /* Gives the user and group ids inside the sandbox.  A user is "root" or 0, "agent" or
  * 1000, or a number; with --idmap ranges up to 65535.  A NULL user gives the image's
- * default.  It must not be called where policy_has_image_user(). */
+ * default.  Where policy_has_image_user(), the image's files count and not this. */
 int policy_user(const struct policy *p, uint32_t *ret_uid, uint32_t *ret_gid,
 		struct err *e);
