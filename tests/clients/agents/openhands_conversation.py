@@ -5,71 +5,27 @@ on the host, and HUTCH.  The model is a script of model.py on this host, which t
 reaches by the rule @host:PORT.  The folder to work in is the one that it is started in."""
 import contextlib
 import os
-import pathlib
 import subprocess
 import sys
 import traceback
 import warnings
 
 from model import Model
-from openhands.sdk import LLM, Agent, Conversation
-from openhands.sdk.tool import Tool
-from openhands.tools.file_editor import FileEditorTool
-from openhands.tools.grep import GrepTool
-from openhands.tools.terminal import TerminalTool
+from talk import LINE, SCRIPT, project, say, talk_in
 
 import hutch
 from hutch.openhands import HutchWorkspace
 
 warnings.simplefilter("ignore", DeprecationWarning)
-LINE = "    return a - b\n"
 GIVEN = {"health_check_timeout": float(os.environ["PATIENCE"])}
-SCRIPT = [
-    [("terminal", {"command": "cd /workspace && cat sum.py && id -un && ls /root; export SEEN=yes"})],
-    [("file_editor", {"command": "str_replace", "path": "/workspace/sum.py", "old_str": "a - b",
-                      "new_str": "a + b"})],
-    [("grep", {"pattern": "return a . b", "path": "/workspace"})],
-    [("terminal", {"command": "echo $SEEN; curl -sS http://example.org"})],
-    [("finish", {"message": "the sum is one now"})],
-]
-
-
-def say(is_good, name, told=""):
-    print(f"{'' if is_good else 'not '}ok - {name}", flush=True)
-    if not is_good:
-        print("\n".join(f"# {line}" for line in str(told).splitlines()[-30:]), flush=True)
-
-
-def agent(port):
-    llm = LLM(model="openai/scripted", base_url=f"http://host.hutch.internal:{port}/v1", api_key="none",
-              num_retries=0, usage_id="agent")
-    return Agent(llm=llm, tools=[Tool(name=tool.name) for tool in (TerminalTool, FileEditorTool, GrepTool)])
-
-
-def project(name):
-    folder = pathlib.Path(name).absolute()
-    folder.mkdir()
-    (folder / "sum.py").write_text("def sum(a, b):\n" + LINE)
-    # The server makes a repository of a folder that is none.
-    subprocess.run(["git", "init", "-q", folder], check=True)
-    return folder
 
 
 def conversation():
     folder = project("conversation")
     with Model(SCRIPT) as model, HutchWorkspace(
             workspace=f"{folder}:cow", allow=[f"@host:{model.port}"], **GIVEN) as workspace:
-        talk = Conversation(agent=agent(model.port), workspace=workspace, visualizer=None)
-        talk.send_message("make the sum a sum")
-        talk.run(timeout=float(os.environ["PATIENCE"]))
-        results = model.results()
-        say(str(talk.state.execution_status.value) == "finished" and len(model.asked) == len(SCRIPT),
-            "openhands: an agent comes to its end", results)
-        say(len(results) == 4 and LINE.strip() in results[0] and "agent" in results[0]
-            and "No such file" in results[0] and "yes" in results[3] and "exit code 7" in results[3],
-            "openhands: its terminal is a session inside, and reaches no other host", results)
-        say(len(results) == 4 and "has been edited" in results[1] and "sum.py" in results[2],
-            "openhands: its editor and grep work", results)
+        talk = talk_in(workspace, model, "openhands")
+        say("agent" in model.results()[1], "openhands: it is an ordinary user inside", model.results())
         changes = [f"{change.kind} {change.path}" for change in workspace.diff()]
         say(changes == ["M /workspace/sum.py"] and LINE in (folder / "sum.py").read_text(),
             "openhands: diff() has the agent's change alone, and the host's file is as it was", changes)

@@ -19,21 +19,23 @@ export SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt PIP_CERT=/etc/ssl/certs/
 packages() {
 	local venv=$STORE/$1
 	shift
-	[ -e "$venv/made" ] && return
+	[ "$(cat "$venv/made" 2>/dev/null)" != "$*" ] || return 0
 	rm -rf "$venv"
 	python3 -m venv "$venv"
 	"$venv/bin/pip" install -q --disable-pip-version-check uv
 	"$venv/bin/uv" pip install -q --compile-bytecode --cache-dir "$T/uv" --python "$venv/bin/python" "$@"
-	touch "$venv/made"
+	echo "$*" >"$venv/made"
 }
 
-# number: gives each test its number, and says which versions were tested.
+# number: gives each test its number, and makes other lines, such as those of a client, comments.
 number() {
 	local line count=0 failed=0
 	while IFS= read -r line; do
 		case $line in
 		"ok "*) line="ok $((++count))${line#ok}" ;;
 		"not ok "*) line="not ok $((++count))${line#not ok}" failed=1 ;;
+		"#"*) ;;
+		*) line="# $line" ;;
 		esac
 		echo "$line"
 	done
@@ -42,20 +44,28 @@ number() {
 }
 
 agents() {
-	{ packages openhands openhands-sdk openhands-tools openhands-agent-server &&
+	{ packages openhands openhands-sdk openhands-tools openhands-workspace openhands-agent-server &&
+		packages swe mini-swe-agent swe-rex &&
 		packages inspect inspect_ai pytest pytest-asyncio; } >"$T/packages" 2>&1 || {
 		echo "not ok - the packages of PyPI are installed"
 		tail -n 20 "$T/packages" | sed 's/^/# /'
 		return 1
 	}
-	ls "$STORE"/{openhands,inspect}/lib/python3*/site-packages | sed -n \
-		's/^\(openhands_.*\|inspect_ai\)-\(.*\)\.dist-info$/# \1 \2/p'
+	ls "$STORE"/{openhands,swe,inspect}/lib/python3*/site-packages | sed -n \
+		's/^\(openhands_.*\|mini_swe_agent\|swe_rex\|inspect_ai\)-\(.*\)\.dist-info$/# \1 \2/p'
 	cd "$T"
 	# inspect_ai finds hutch by its entry point, as after an installation.
 	"$STORE/inspect/bin/python" "$here/entry_point.py" "$here/../../../sdk/python" "$T/installed"
 	PYTHONPATH=$PYTHONPATH:$T/installed "$STORE/inspect/bin/python" "$here/inspect_eval.py"
 	PYTHONPATH=$PYTHONPATH:$T/installed checks
 	"$STORE/openhands/bin/python" "$here/openhands_conversation.py"
+	# hutch is docker for the rest.
+	mkdir bin && ln -s "$HUTCH" bin/docker
+	# The folder of the venv has another name in each run.
+	sed -i "1s|.*|#!$STORE/swe/bin/python|" "$STORE/swe/bin/swerex-remote"
+	export PATH=$T/bin:$PATH XDG_CONFIG_HOME=$T/config MSWEA_SILENT_STARTUP=1
+	"$STORE/swe/bin/python" "$here/swe_docker.py"
+	"$STORE/openhands/bin/python" "$here/openhands_docker.py"
 }
 
 # checks: inspect_ai's own checks, by pytest, as TAP.

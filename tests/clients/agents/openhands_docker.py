@@ -1,0 +1,70 @@
+"""openhands_docker.py: stock openhands-workspace with hutch as the program `docker` on PATH; prints TAP.
+
+Needs the packages openhands-sdk, -tools, -workspace and -agent-server in the Python that runs it, and
+HUTCH.  $IMAGE-server is an image of the store whose ENTRYPOINT starts the server of the venv $VENV.
+The policy docker.json of the user says what each container has beside the client's flags."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import traceback
+import warnings
+
+from model import Model
+from openhands.workspace import DockerWorkspace
+from talk import SCRIPT, project, say, talk_in
+
+warnings.simplefilter("ignore", DeprecationWarning)
+IMAGE = os.environ["IMAGE"] + "-server"
+KEY = "a key of the test"
+
+
+def write_policy(port):
+    """The containers may reach the model alone; the server's venv is the host's.  best_effort is for
+    hosts without cgroups, or with a low limit of descriptors."""
+    folder = pathlib.Path(os.environ["XDG_CONFIG_HOME"]) / "hutch"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "docker.json").write_text(json.dumps({
+        "version": 1, "mounts": [f"{sys.prefix}:{sys.prefix}:ro"],
+        "env": {"VENV": sys.prefix, "LITELLM_LOCAL_MODEL_COST_MAP": "True", "OH_ENABLE_BROWSER": "0"},
+        "network": "allow", "egress": {"rules": [{"allow": f"@host:{port}"}]},
+        "limits": {"best_effort": True}}))
+
+
+def docker(*words):
+    done = subprocess.run(["docker", *words], stdout=subprocess.PIPE, text=True, check=True)
+    return done.stdout
+
+
+def workspace():
+    folder = project("docker-workspace")
+    os.environ["OH_SESSION_API_KEYS_0"] = KEY  # DockerWorkspace hands it on
+    with Model(SCRIPT) as model:
+        write_policy(model.port)
+        with DockerWorkspace(server_image=IMAGE, volumes=[f"{folder}:/workspace"], detach_logs=False,
+                             health_check_timeout=float(os.environ["PATIENCE"])) as box:
+            talk = talk_in(box, model, "DockerWorkspace")
+            say("a + b" in (folder / "sum.py").read_text(), "DockerWorkspace: the volume has the change")
+            done = box.execute_command("echo out; echo err >&2; exit 3")
+            say((done.exit_code, done.stdout, done.stderr) == (3, "out\n", "err\n"), "DockerWorkspace: a command",
+                done)
+            name = docker("ps", "--format", "{{.Names}}").strip()
+            logs = subprocess.run(["docker", "logs", name], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  text=True).stdout
+            say(name.startswith("agent-server-") and "Uvicorn running" in logs, "DockerWorkspace: its logs", logs)
+            box.pause()
+            state = docker("inspect", "-f", "{{.State.Status}}", name)
+            box.resume()
+            say(state == "paused\n" and box.execute_command("echo on").stdout == "on\n",
+                "DockerWorkspace: it is paused, and goes on", state)
+            talk.close()
+        say(docker("ps", "-a", "-q") == "", "DockerWorkspace: nothing of it is left", docker("ps", "-a"))
+    del os.environ["OH_SESSION_API_KEYS_0"]
+
+
+try:
+    workspace()
+except Exception:
+    say(False, "openhands by docker", traceback.format_exc())
+sys.stdout.flush()
