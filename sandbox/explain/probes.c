@@ -28,25 +28,21 @@
 #include "sandbox/root/overlay_upper.h"
 #include "sandbox/root/root_fuse.h"
 
-/* The oldest kernel that hutch is made for: RHEL 9's. */
-#define OLDEST_MAJOR 5
-#define OLDEST_MINOR 14
-
 void probe_kernel(struct trial *t)
 {
-	unsigned major = 0, minor = 0;
 	struct utsname name;
+	const bool is_old = diagnose_is_old_kernel(&name);
 
-	if (uname(&name) < 0 || sscanf(name.release, "%u.%u", &major, &minor) != 2) {
+	if (!name.release[0]) {
 		trial_found(t, CHECK_LIMITED, "a kernel that does not tell its version");
 		return;
 	}
-	if (major > OLDEST_MAJOR || (major == OLDEST_MAJOR && minor >= OLDEST_MINOR)) {
+	if (!is_old) {
 		trial_found(t, CHECK_OK, "Linux %s", name.release);
 		return;
 	}
-	trial_found(t, CHECK_LIMITED, "Linux %s is older than %d.%d", name.release,
-		    OLDEST_MAJOR, OLDEST_MINOR);
+	trial_found(t, CHECK_LIMITED, "Linux %s is older than " DIAGNOSE_OLDEST_KERNEL,
+		    name.release);
 	trial_remedy(t, "install a newer kernel; on Debian, as root: apt install "
 			"linux-image-amd64 && reboot");
 }

@@ -6,9 +6,11 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -49,6 +51,18 @@ static long long read_number(const char *path)
 	if (fd < 0 || io_read_file(fd, path, 64, &text, &len, NULL) < 0)
 		return -1;
 	return strtoll(text, NULL, 10);
+}
+
+bool diagnose_is_old_kernel(struct utsname *ret)
+{
+	unsigned major = 0, minor = 0, oldest_major = 0, oldest_minor = 0;
+
+	if (uname(ret) < 0 || sscanf(ret->release, "%u.%u", &major, &minor) != 2) {
+		ret->release[0] = '\0';
+		return false;
+	}
+	(void)sscanf(DIAGNOSE_OLDEST_KERNEL, "%u.%u", &oldest_major, &oldest_minor);
+	return major < oldest_major || (major == oldest_major && minor < oldest_minor);
 }
 
 bool diagnose_is_filtered(void)
@@ -208,8 +222,17 @@ bool diagnose_lacks_user(const struct err *e)
 
 void diagnose_setup(struct err *e)
 {
+	struct utsname kernel;
+
 	if (e->remedy[0] || (e->sys != EPERM && e->sys != EACCES && e->sys != ENOSYS))
 		return;
+	if (diagnose_is_old_kernel(&kernel)) {
+		(void)err_remedy(e,
+				 "hutch needs Linux " DIAGNOSE_OLDEST_KERNEL
+				 " or newer, and this is %s",
+				 kernel.release);
+		return;
+	}
 	if (is_restricted_by_apparmor()) {
 		(void)explain_powerless(e);
 		return;

@@ -15,6 +15,14 @@ struct err;
  * SIGCHLD must not be ignored, since the child is waited for. */
 int diagnose_try(uint64_t namespaces, struct err *e);
 
+/* The oldest kernel that hutch is made for: RHEL 9's. */
+#define DIAGNOSE_OLDEST_KERNEL "5.14"
+
+/* Compares the version of the kernel with that one, and writes its release to `ret`, which
+ * is empty if the kernel does not tell it.  Returns whether the kernel is older. */
+struct utsname;
+bool diagnose_is_old_kernel(struct utsname *ret);
+
 /* Tells whether this process is under a seccomp filter, as in a container. */
 bool diagnose_is_filtered(void);
 

@@ -369,6 +369,8 @@ names_landlock() {
 	works
 	says limited kernel 'Linux 2\.6\.[0-9]+.* is older than 5.14'
 	below kernel remedy newer
+	catch setarch --uname-2.6 "$(tool forbid)" newcalls "$HUTCH" run true
+	[[ $status == 125 && $stderr == *'hint: hutch needs Linux 5.14 or newer, and this is 2.6.'* ]]
 }
 
 @test "the runtime folder: of the user, of another, unset, closed" {
