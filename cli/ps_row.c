@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/json_write.h"
+#include "base/nearest.h"
 #include "base/own.h"
 #include "base/term_escape.h"
 #include "cli/common/table.h"
@@ -439,11 +440,35 @@ bool ps_row_fits(const struct row *r, const struct list *filters)
 	return true;
 }
 
+/* Checks that a filter by state names a state, which would else fit no sandbox. */
+static int check_state(const char *word, struct err *e)
+{
+	const char *value = strchr(word, '=') + 1;
+	struct nearest n;
+
+	if (find_filter(word)->text != status_of)
+		return 0;
+	nearest_init(&n, value, strlen(value));
+	for (enum registry_status i = 0; i < REGISTRY_STATUS_COUNT; i++) {
+		if (!strcmp(registry_status_name(i), value))
+			return 0;
+		nearest_try(&n, registry_status_name(i));
+	}
+	(void)err_set(e, ERR_USAGE, "--filter: there is no state '%.60s'", value);
+	(void)nearest_suggest(&n, "", e);
+	return err_remedy(
+		e, "building, starting, started, ready, paused, stopping, ended, error "
+		   "or disconnected");
+}
+
 int ps_check(const struct ps_options *o, struct err *e)
 {
 	for (size_t i = 0; i < o->filters.count; i++) {
-		if (find_filter(o->filters.items[i]))
+		if (find_filter(o->filters.items[i])) {
+			if (check_state(o->filters.items[i], e) < 0)
+				return -1;
 			continue;
+		}
 		(void)err_set(e, ERR_USAGE, "--filter: '%.60s' is no filter",
 			      o->filters.items[i]);
 		return err_remedy(
