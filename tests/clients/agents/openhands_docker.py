@@ -1,17 +1,21 @@
-"""openhands_docker.py: stock openhands-workspace with hutch as the program `docker` on PATH; prints TAP.
+"""openhands_docker.py: stock openhands-workspace, and an agent-server with a container for each
+conversation, with hutch as the program `docker` on PATH; prints TAP.
 
 Needs the packages openhands-sdk, -tools, -workspace and -agent-server in the Python that runs it, and
 HUTCH.  $IMAGE-server is an image of the store whose ENTRYPOINT starts the server of the venv $VENV.
 The policy docker.json of the user says what each container has beside the client's flags."""
+import contextlib
 import json
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 import traceback
 import warnings
 
 from model import Model
+from openhands.sdk.workspace import RemoteWorkspace
 from openhands.workspace import DockerWorkspace
 from talk import SCRIPT, project, say, talk_in
 
@@ -63,8 +67,55 @@ def workspace():
     del os.environ["OH_SESSION_API_KEYS_0"]
 
 
-try:
-    workspace()
-except Exception:
-    say(False, "openhands by docker", traceback.format_exc())
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+@contextlib.contextmanager
+def outer_server():
+    """An agent-server on the host that runs each conversation in a container; yields its address."""
+    port, state = free_port(), pathlib.Path("outer").absolute()
+    variables = {"OH_CONVERSATION_RUNTIME": "docker", "OH_CONVERSATION_IMAGE": IMAGE, "OH_SECRET_KEY": "secret" * 8,
+                 "OH_SESSION_API_KEYS_0": KEY, "OH_CONVERSATIONS_PATH": str(state / "conversations"),
+                 "OH_PERSISTENCE_DIR": str(state / "persistence"), "OH_ENABLE_BROWSER": "0", "LOG_LEVEL": "INFO",
+                 "OH_CONVERSATION_CONTAINER_STARTUP_TIMEOUT": os.environ["PATIENCE"]}
+    with open("outer.log", "wb+") as log, subprocess.Popen(
+            [sys.executable, "-m", "openhands.agent_server", "--host", "127.0.0.1", "--port", str(port)],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, **variables}) as server:
+        for line in server.stdout:
+            log.write(line)
+            if b"Uvicorn running" in line:
+                break
+        # The rest of its log goes to the file, so that the pipe never fills.
+        with subprocess.Popen(["cat"], stdin=server.stdout, stdout=log):
+            try:
+                yield f"http://127.0.0.1:{port}"
+            finally:
+                server.terminate()
+                server.wait()
+
+
+def runtime():
+    folder = project("docker-runtime")
+    with Model(SCRIPT) as model:
+        write_policy(model.port)
+        with outer_server() as address:
+            box = RemoteWorkspace(host=address, api_key=KEY, working_dir=str(folder))
+            talk = talk_in(box, model, "OH_CONVERSATION_RUNTIME", host="host.docker.internal")
+            say("a + b" in (folder / "sum.py").read_text(), "OH_CONVERSATION_RUNTIME: the folder has the change")
+            names = docker("ps", "--format", "{{.Names}} {{.Ports}}").split()
+            say(len(names) == 2 and names[0].startswith("agent-server-conversation-")
+                and names[1].startswith("127.0.0.1:") and names[1].endswith("->8000/tcp"),
+                "OH_CONVERSATION_RUNTIME: the conversation has a container of its own", names)
+            talk.close()  # deletes the conversation
+            say(docker("ps", "-a", "-q") == "", "OH_CONVERSATION_RUNTIME: nothing of it is left", docker("ps", "-a"))
+
+
+for part in workspace, runtime:
+    with contextlib.suppress(SystemExit):
+        try:
+            part()
+        except Exception:
+            say(False, f"openhands by docker: {part.__name__}", traceback.format_exc())
 sys.stdout.flush()
