@@ -6,6 +6,7 @@ the only one with openhands-sdk (1.58.2 was tested), and so needs what that need
 from __future__ import annotations
 
 import collections
+import concurrent.futures
 import contextlib
 import json
 import pathlib
@@ -14,7 +15,7 @@ import sys
 import threading
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Union
 from urllib.error import URLError
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 try:
     from openhands.sdk.logger import get_logger
@@ -210,6 +211,63 @@ class HutchWorkspace(RemoteWorkspace):
             self.cleanup()
 
 
+class HutchPool:
+    """Workspaces whose servers listen already, each handed out once.  `size` are kept ready, with
+    these arguments of HutchWorkspace.  The pool ends with the `with`, or with close(); workspaces
+    that were taken live on."""
+
+    def __init__(self, size: int = 2, **arguments: Any) -> None:
+        if size < 1:
+            raise InvalidError(f"HutchPool: size is {size}", remedy="a pool keeps at least one ready")
+        # The server waits for POST /api/init before it makes anything that depends on its variables.
+        self._arguments = {**arguments, "env": {**arguments.get("env", {}), "OH_DEFERRED_INIT": "true"}}
+        self._threads = concurrent.futures.ThreadPoolExecutor(thread_name_prefix="hutch-pool")
+        self._waiting = collections.deque(self._begin() for _ in range(size))
+
+    def _begin(self) -> "concurrent.futures.Future[HutchWorkspace]":
+        return self._threads.submit(lambda: HutchWorkspace(**self._arguments))
+
+    def take(self, env: Optional[Dict[str, str]] = None) -> HutchWorkspace:
+        """Hands out a workspace, whose server gets these variables as well; if none is ready,
+        waits for one.  The pool makes another in its place."""
+        failed: Optional[OSError] = None
+        for _ in range(len(self._waiting) + 1):
+            self._waiting.append(self._begin())
+            workspace = self._waiting.popleft().result()
+            try:
+                _initialize(workspace, env or {})
+                return workspace
+            except OSError as e:  # its sandbox may have ended while it waited
+                failed = e
+                workspace.cleanup()
+        raise DisconnectedError(f"no agent-server of the pool can be initialized: {failed}",
+                                remedy="openhands-agent-server 1.34 and later can be") from failed
+
+    def close(self) -> None:
+        """Ends what waits."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        for start in self._waiting:
+            with contextlib.suppress(Exception, concurrent.futures.CancelledError):
+                start.result().cleanup()
+        self._waiting.clear()
+
+    def __enter__(self) -> "HutchPool":
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self.close()
+
+
+def _initialize(workspace: HutchWorkspace, env: Dict[str, str]) -> None:
+    """Ends the waiting of a server that has begun with OH_DEFERRED_INIT.  Its key of a session is
+    that of the initialization, too, unless OH_SECRET_KEY is set."""
+    key = workspace.env.get("OH_SECRET_KEY") or workspace.api_key or ""
+    asked = Request(f"{workspace.host}/api/init", data=json.dumps({"env": env}).encode(), method="POST",
+                    headers={"Content-Type": "application/json", "X-Init-API-Key": key})
+    with urlopen(asked, timeout=workspace.health_check_timeout) as answer:
+        answer.read()
+
+
 def _list(value: Any) -> List[Any]:
     return [] if value is None else [value] if isinstance(value, str) else list(value)
 
@@ -271,4 +329,4 @@ def _await_line(process: Process, said: "collections.deque[bytes]") -> None:
                      remedy="its Python needs openhands-agent-server" if "openhands" in text else None)
 
 
-__all__: Sequence[str] = ["HutchWorkspace"]
+__all__: Sequence[str] = ["HutchPool", "HutchWorkspace"]

@@ -14,7 +14,7 @@ from model import Model
 from talk import LINE, SCRIPT, project, say, talk_in
 
 import hutch
-from hutch.openhands import HutchWorkspace
+from hutch.openhands import HutchPool, HutchWorkspace
 
 warnings.simplefilter("ignore", DeprecationWarning)
 GIVEN = {"health_check_timeout": float(os.environ["PATIENCE"])}
@@ -52,6 +52,20 @@ def commands():
         say(answer.status_code == 401, "openhands: another key is refused", answer.text)
         name = workspace.sandbox.name
     say(name not in ps(), "openhands: nothing of it is left", ps())
+
+
+def pool():
+    with HutchPool(1, env={"FROM": "pool"}, **GIVEN) as ready:
+        with ready.take(env={"WORD": "said"}) as first:
+            seen = first.execute_command("echo $FROM $WORD").stdout
+            say(seen == "pool said\n", "openhands: a pool's server gets its variables when it is taken", seen)
+        waits = ready._waiting[0].result().sandbox.name
+        subprocess.run([os.environ["HUTCH"], "kill", waits], check=True, stdout=subprocess.DEVNULL)
+        with ready.take() as second:
+            seen = second.execute_command("echo $FROM $WORD").stdout
+            say(second.sandbox.name != waits and seen == "pool\n",
+                "openhands: what has ended in a pool is not handed out", seen)
+    say(ps().strip() == "[]", "openhands: nothing of a pool is left", ps())
 
 
 def images():
@@ -94,7 +108,7 @@ def ps():
     return subprocess.run([os.environ["HUTCH"], "ps", "--json"], stdout=subprocess.PIPE, text=True).stdout
 
 
-for part in (errors, commands, conversation, *([images] if os.environ.get("IMAGE") else [])):
+for part in (errors, commands, conversation, pool, *([images] if os.environ.get("IMAGE") else [])):
     with contextlib.suppress(SystemExit):
         try:
             part()
