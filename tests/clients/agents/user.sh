@@ -46,12 +46,13 @@ number() {
 agents() {
 	{ packages openhands openhands-sdk openhands-tools openhands-workspace openhands-agent-server &&
 		packages swe mini-swe-agent swe-rex &&
+		packages openhands-app openhands-ai &&
 		packages inspect inspect_ai pytest pytest-asyncio; } >"$T/packages" 2>&1 || {
 		echo "not ok - the packages of PyPI are installed"
 		tail -n 20 "$T/packages" | sed 's/^/# /'
 		return 1
 	}
-	ls "$STORE"/{openhands,swe,inspect}/lib/python3*/site-packages | sed -n \
+	ls "$STORE"/{openhands,openhands-app,swe,inspect}/lib/python3*/site-packages | sed -n \
 		's/^\(openhands_.*\|mini_swe_agent\|swe_rex\|inspect_ai\)-\(.*\)\.dist-info$/# \1 \2/p'
 	cd "$T"
 	# inspect_ai finds hutch by its entry point, as after an installation.
@@ -59,6 +60,7 @@ agents() {
 	PYTHONPATH=$PYTHONPATH:$T/installed "$STORE/inspect/bin/python" "$here/inspect_eval.py"
 	PYTHONPATH=$PYTHONPATH:$T/installed checks
 	"$STORE/openhands/bin/python" "$here/openhands_conversation.py"
+	"$STORE/openhands-app/bin/python" "$here/openhands_app.py"
 	# hutch is docker for the rest.
 	mkdir bin && ln -s "$HUTCH" bin/docker
 	# The folder of the venv has another name in each run.
