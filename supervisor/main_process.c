@@ -20,6 +20,8 @@
 /* The bytes of the command that the sandbox's info has: more would not fit into the copy of
  * the info in the registry (REGISTRY_TEXT_MAX), where a byte may become six. */
 #define ARGV_SHOWN 8192
+/* In a shorter time no process can end by itself, so that none is asked to (rm -f). */
+#define ASKED_MS 2
 
 bool main_process_is(const struct supervisor *s, const struct job *j)
 {
@@ -207,7 +209,7 @@ void main_process_again(struct supervisor *s)
 void main_process_stop(struct supervisor *s, uint64_t grace_ms)
 {
 	clocks_restart(&s->clocks, 0, s->now_ms);
-	if (s->main.state != MAIN_RUNNING) {
+	if (s->main.state != MAIN_RUNNING || grace_ms < ASKED_MS) {
 		supervisor_end(s, "stopped", 0, NULL, NULL);
 		return;
 	}

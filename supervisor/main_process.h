@@ -58,7 +58,8 @@ void main_process_started(struct supervisor *s);
 void main_process_failed(struct supervisor *s, int exit_code, struct err *e);
 void main_process_ended(struct supervisor *s, const struct job *j);
 
-/* Asks it to end, and ends the sandbox after `grace_ms`, or when it has ended. */
+/* Asks it to end, and ends the sandbox after `grace_ms`, or when it has ended;
+ * with almost no time at once, without asking. */
 void main_process_stop(struct supervisor *s, uint64_t grace_ms);
 
 /* Returns the exit code of a sandbox that is stopped: that of its main process, as if it
