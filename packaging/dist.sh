@@ -21,8 +21,10 @@ work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 umask 022
 mkdir -p "$out"
 
-# same_time DIR: gives all files below DIR the time of the release.
-same_time() {
+# settle DIR: gives all files below DIR the time of the release, and modes that do not depend on
+# the umask of the clone.
+settle() {
+	chmod -R u=rwX,go=rX "$1"
 	find "$1" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
 }
 
@@ -42,9 +44,8 @@ tarball() {
 	cp -a "$installed"/{bin,libexec} "$installed/share" "$work/tar/$name"
 	notices "$work/tar/$name/share/doc/hutch"
 	cp "$top/README.md" "$top/LICENSE" "$work/tar/$name"
-	same_time "$work/tar"
-	tar -C "$work/tar" --sort=name --owner=0 --group=0 --numeric-owner --mode=go=rX,u+rw \
-		-cf - "$name" | gzip -9n >"$out/$name.tar.gz"
+	settle "$work/tar"
+	tar -C "$work/tar" --sort=name --owner=0 --group=0 --numeric-owner -cf - "$name" | gzip -9n >"$out/$name.tar.gz"
 }
 
 debian_arch() {
@@ -76,7 +77,7 @@ deb() {
 	sed "s/@VERSION@/$version/; s/@ARCH@/$(debian_arch)/; s/@SIZE@/$(du -sk --apparent-size "$root/usr" | cut -f1)/" \
 		"$top/packaging/debian/control" >"$root/DEBIAN/control"
 	(cd "$root" && find usr -type f -print0 | sort -z | xargs -0 md5sum >DEBIAN/md5sums)
-	same_time "$root"
+	settle "$root"
 	dpkg-deb --root-owner-group -Zxz --build "$root" "$out/hutch_${version}_$(debian_arch).deb" >/dev/null
 }
 
@@ -124,7 +125,7 @@ wheel() {
 		    for name, value in points.items():
 		        print(f"{name} = {value}")
 	END
-	same_time "$root"
+	settle "$root"
 	/usr/bin/python3 -m wheel pack "$root" --dest-dir "$out" >/dev/null
 }
 

@@ -89,6 +89,21 @@ no_certificates() {
 		grep -q 'install ca-certificates' "$work/refused"
 }
 
+# same_again: packages that are made of the same programs, in another folder, by a user with another
+# umask and in another zone, have the same bytes.
+same_again() (
+	again=$work/again/in/another/folder
+	umask 077
+	mkdir -p "$again" "$work/first" && cp -r "$top"/{packaging,sdk,README.md,LICENSE} "$again" &&
+		cp -r "$dist/$arch/root/usr" "$again/usr" &&
+		tar -xzf "$dist"/hutch-*-linux-"$arch".tar.gz -C "$work/first" || return
+	name=$(basename "$work"/first/hutch-*)
+	name=${name%-linux-*}
+	SOURCE_DATE_EPOCH=$(stat -c %Y "$work"/first/*/LICENSE) TZ=Asia/Kathmandu \
+		"$again/packaging/dist.sh" "${name#hutch-}" "$arch" "$dist/$arch" "$again/usr" "$again/out" &&
+		diff "$dist/SHA256SUMS" "$again/out/SHA256SUMS"
+)
+
 # --- Debian -----------------------------------------------------------------------
 
 server= image=
@@ -96,6 +111,7 @@ trap 'exit 143' HUP INT TERM
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/hutch-dist.XXXXXX") || exit
 trap '[ -z "$server" ] || kill "$server"; rm -rf --one-file-system "$work"' EXIT
 chmod 755 "$work"
+check "the packages are the same from another folder, umask and zone" same_again
 check "a registry with TLS is there" registries
 
 for suite in bullseye bookworm trixie; do
