@@ -55,8 +55,8 @@ static int obey(struct args *a, const struct given *g, const char *value, struct
 	return 0;
 }
 
-/* Takes a switch.  One that is off asks for nothing, unless it was on before or is on
- * always. */
+/* Takes a switch.  A switch that is off, as in -d=false, asks for nothing; it is an error
+ * if the switch was on before, or is on always. */
 static int take_switch(struct args *a, const struct given *g, struct err *e)
 {
 	const struct arg *row = g->row;
