@@ -54,6 +54,7 @@ static int run(char **argv, const struct arg_table *table, const char *verb)
 	list_add(&words, verb);
 	for (size_t i = 0; i < a.words.count; i++)
 		list_add(&words, a.words.items[i]);
+	list_add(&words, "--");
 	for (size_t i = 0; i < operands.count; i++)
 		list_add(&words, operands.items[i]);
 	int code = rc < 0 ? -1 : verb_run(&words, VERB_SHOW, NULL, &e);

@@ -264,6 +264,7 @@ int rename_verb(char **argv)
 	if (container_find(argv[0], &c, &e) < 0)
 		return verbs_fail(&e, 1);
 	list_add(&words, "rename");
+	list_add(&words, "--");
 	list_add(&words, container_word(&c));
 	code = run_one(&words, argv[1], VERB_DROP, &e);
 	list_done(&words);
@@ -318,6 +319,7 @@ int cp_verb(char **argv)
 		list_add(&words, "-L");
 	if (is_quiet)
 		list_add(&words, "-q");
+	list_add(&words, "--");
 	int rc = add_place(&words, argv[0], &e) < 0 ? -1 : add_place(&words, argv[1], &e);
 	rc = rc < 0 ? -1 : verb_run(&words, VERB_SHOW, NULL, &e);
 	list_done(&words);

@@ -95,6 +95,14 @@ ended_with() {
 	refuses 'not a docker command' frob
 }
 
+@test "a word behind -- is no flag" {
+	run -1 --separate-stderr docker pull -- -q
+	[[ $stderr == *"'-q' is no reference"* ]]
+	docker run -d --name box host sleep 1000 >/dev/null
+	run -1 --separate-stderr docker rename -- box -x
+	[[ $stderr == *"'-x' is no name"* ]]
+}
+
 @test "a link to docker.sock under another name is refused, too" {
 	touch docker.sock
 	ln -s docker.sock other
