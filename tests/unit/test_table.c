@@ -96,8 +96,7 @@ static char *fit(size_t width)
 		"box",
 		"12",
 		"3",
-		"/home/b\xc3\xa9"
-		"a/work/deep/project",
+		"/home/b\u00e9a/work/deep/project",
 		"-",
 		"-",
 		"-",
