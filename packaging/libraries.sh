@@ -124,6 +124,7 @@ unpack libisal
 quiet make $jobs -f Makefile.unx lib host_cpu="$arch" arch="$([ "$arch" = x86_64 ] || echo "$arch")" CC="$CC" \
 	DEBUG= DEBUG_nasm= units=igzip
 cp bin/isa-l.a "$dir/lib/libisal.a"
+install -D -m 644 -t "$dir/include/isa-l" include/igzip_lib.h
 
 unpack openssl
 quiet ./Configure "linux-$arch" --prefix=/usr --libdir=lib --openssldir=/etc/ssl no-shared no-tests no-dso no-module no-legacy \

@@ -33,5 +33,9 @@ apt-get "${apt[@]}" install --yes --no-install-recommends --download-only "$@"
 for package in "$dir"/apt/cache/archives/*.deb; do
 	dpkg-deb -x "$package" "$dir"
 done
+# Packages have files in /lib and in /usr/lib, which are one folder in an installation.
+cp -a "$dir/lib/." "$dir/usr/lib"
+rm -r "$dir/lib"
+ln -s usr/lib "$dir/lib"
 rm -rf "$dir/apt"
 : >"$dir/made"
