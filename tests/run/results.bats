@@ -71,8 +71,8 @@ object() {
 	inside --json -v /nonexistent:/x true
 	object "${stderr_lines[-1]}" 'o["status"] == "setup-error" and o["exit_code"] == 125 and
 		o["error"]["kind"] == "not_found" and "/nonexistent" in o["error"]["message"]'
-	inside --json -u 5 true
-	object "${stderr_lines[-1]}" 'o["error"]["kind"] == "usage" and "ranges" in o["error"]["remedy"]'
+	inside --json --memory 64 true
+	object "${stderr_lines[-1]}" 'o["error"]["kind"] == "usage" and "512m" in o["error"]["remedy"]'
 	inside --json nonexistent-command
 	object "${stderr_lines[-1]}" 'o["exit_code"] == 127 and o["error"]["kind"] == "not_found"'
 }
