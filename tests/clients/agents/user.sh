@@ -61,7 +61,8 @@ agents() {
 	PYTHONPATH=$PYTHONPATH:$T/installed checks
 	"$STORE/openhands/bin/python" "$here/openhands_conversation.py"
 	"$STORE/openhands-app/bin/python" "$here/openhands_app.py"
-	# hutch is docker for the rest.
+	# hutch is docker for the rest, whose ps -a would list what has ended before.
+	mkdir -m 700 docker && export XDG_RUNTIME_DIR=$T/docker
 	mkdir bin && ln -s "$HUTCH" bin/docker
 	# The folder of the venv has another name in each run.
 	sed -i "1s|.*|#!$STORE/swe/bin/python|" "$STORE/swe/bin/swerex-remote"
