@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "base/list.h"
 #include "base/mem.h"
+#include "base/note.h"
 #include "base/own.h"
 #include "base/term_escape.h"
 #include "cli/common/client.h"
@@ -68,9 +69,26 @@ static uint8_t *output_of(struct json_view params, size_t *ret_len)
 	return (uint8_t *)text;
 }
 
+/* Notes that the log has lost entries before they were read.  Returns false: the entry tells
+ * of none. */
+static bool note_dropped(struct json_view entry)
+{
+	int64_t bytes;
+
+	if (!json_view_integer(json_view_get(entry, "dropped"), &bytes))
+		return false;
+	note_print(
+		"note: %lld bytes of the log are gone: they were written faster than they "
+		"were read",
+		(long long)bytes);
+	return true;
+}
+
 /* Writes one entry to stdout or stderr, as the process did. */
 static int put_entry(struct json_view entry, struct err *e)
 {
+	if (note_dropped(entry))
+		return 0;
 	const int fd = json_view_is(json_view_get(entry, "stream"), "stderr") ? 2 : 1;
 	size_t len = 0;
 	AUTO_FREE uint8_t *data = output_of(entry, &len);
@@ -100,6 +118,8 @@ static char *line_of(struct json_view entry)
 
 static int put_line(struct json_view entry, struct err *e)
 {
+	if (note_dropped(entry))
+		return 0;
 	AUTO_FREE char *line = line_of(entry);
 
 	return write_out(1, (const uint8_t *)line, strlen(line)) == 0

@@ -84,6 +84,18 @@ ended_with() {
 	[ "$(docker ps -aq)" = "" ]
 }
 
+@test "a run with a name tells what of its output was lost, since it was not read in time" {
+	room w
+	mkfifo w/go
+	give w
+	"$HUTCH" docker run --rm --name box -v "$T/w:/w" host sh -c 'seq 6000000; echo all >/w/go' 2>err | {
+		read -r all <w/go
+		tail -n 1
+	} >out
+	[ "$(cat out)" = 6000000 ]
+	grep -qx 'hutch: note: [0-9]* bytes of the log are gone: .*' err
+}
+
 @test "a flag that hutch cannot honour is an error that says why" {
 	refuses 'GPUs are not supported' run --gpus all host true
 	refuses 'it is refused' run --privileged host true
