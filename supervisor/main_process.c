@@ -17,8 +17,8 @@
 #include "supervisor/records.h"
 #include "supervisor/supervisor.h"
 
-/* The bytes of the command that the sandbox's info has: more would not fit into the copy of
- * the info in the registry (REGISTRY_TEXT_MAX), where a byte may become six. */
+/* The most bytes of JSON that the sandbox's info has of the command: the copy of the info in
+ * the registry is bounded (REGISTRY_TEXT_MAX), and labels may take half of that. */
 #define ARGV_SHOWN 8192
 /* In a shorter time no process can end by itself, so that none is asked to (rm -f). */
 #define ASKED_MS 2
@@ -250,9 +250,12 @@ static void put_argv(const struct list *argv, struct buffer *b)
 	size_t left = ARGV_SHOWN;
 
 	json_write_open(b, "argv", "[");
-	for (size_t i = 0; i < argv->count && strlen(argv->items[i]) <= left; i++) {
-		json_write_text(b, NULL, argv->items[i]);
-		left -= strlen(argv->items[i]);
+	for (size_t i = 0; i < argv->count; i++) {
+		AUTO_FREE char *word = json_write_quoted(argv->items[i]);
+		if (strlen(word) > left)
+			break;
+		json_write_raw(b, NULL, word);
+		left -= strlen(word);
 	}
 	json_write_close(b, "]");
 }

@@ -272,6 +272,11 @@ a b c' ]
 	ends 0 exited
 	[ "$("$HUTCH" logs box)" = 100000 ]
 	[ "$(of_main .argv)" = '["sh","-c","echo \"${#1}\"","-"]' ]
+	"$HUTCH" rm box
+	main --label "key=$(printf '%032000d' 0)" -- sh -c 'echo "${#1}"' - "$(printf '%08000d' 0 | tr 0 '\001')"
+	ends 0 exited
+	[ "$("$HUTCH" logs box)" = 8000 ]
+	[ "$(of_main '.argv|length')" = 4 ]
 }
 
 @test "a main process does not keep the sandbox from being idle" {
