@@ -59,9 +59,9 @@ emulated_install() {
 	cat >"$part/second.sh" <<-'END'
 		#!/bin/sh
 		export PATH=/usr/sbin:/usr/bin:/sbin:/bin
-		mount -t proc proc /proc
-		mount -t sysfs sysfs /sys
+		# debootstrap mounts /proc and /sys, and unmounts them at its end; the disks are in /dev.
 		/debootstrap/debootstrap --second-stage && rm -f /second.sh /var/cache/apt/archives/*.deb &&
+			mount -t devtmpfs dev /dev && mount -t proc proc /proc &&
 			tar --one-file-system --exclude=./lost+found -cf /dev/vdb -C / . && sync && echo "second: done"
 		echo o >/proc/sysrq-trigger
 		read -r forever

@@ -89,7 +89,7 @@ other_processor() {
 	missing depmod kmod && exit
 	missing cpio cpio && exit
 	emulator+=(-kernel "$vm/$arch.kernel/vmlinuz" -initrd "$vm/$arch.kernel/initrd")
-	emulated_base "$packages" || exit
+	emulated_base "$packages,kmod" || exit
 	QEMU_TIERS=${QEMU_TIERS:-doctor escape escape-root run:codes run:create run:seccomp run:refused run:landlock}
 	image_scripts
 }
