@@ -90,7 +90,7 @@ other_processor() {
 	missing cpio cpio && exit
 	emulator+=(-kernel "$vm/$arch.kernel/vmlinuz" -initrd "$vm/$arch.kernel/initrd")
 	emulated_base "$packages,kmod" || exit
-	QEMU_TIERS=${QEMU_TIERS:-doctor escape escape-root run:codes run:create run:seccomp run:refused run:landlock}
+	QEMU_TIERS=${QEMU_TIERS:-doctor escape escape-root run:codes run:create run:named run:seccomp run:refused run:landlock}
 	image_scripts
 }
 
