@@ -53,7 +53,7 @@ MAKEFLAGS += --no-builtin-rules
 # may include; the table goes from the lowest room up, and none uses one that stands behind
 # it (tests/lint/rooms.py).
 
-ROOMS := base policy/json policy/bash policy/seccomp policy/egress policy protocol archive store \
+ROOMS := base policy/json policy/plugin policy/bash policy/seccomp policy/egress policy protocol archive store \
     executor/wire executor/process executor/terminal executor/session executor/files \
     executor/search executor/edit executor/fileops executor sandbox/kernel egress egress/gate egress/launch \
     sandbox/cgroup sandbox/state sandbox/plan sandbox/monitor sandbox/root sandbox/launch \
@@ -67,6 +67,9 @@ USES_base :=
 
 FILES_policy/json := json json_scan json_string
 USES_policy/json := base
+
+FILES_policy/plugin := manifest
+USES_policy/plugin := base policy/json
 
 FILES_policy/seccomp := bpf call_number compile floor profile profile_fit seccomp_why
 USES_policy/seccomp := base policy/json
