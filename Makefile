@@ -55,7 +55,7 @@ MAKEFLAGS += --no-builtin-rules
 
 ROOMS := base policy/json policy/plugin policy/bash policy/seccomp policy/egress policy protocol archive store \
     executor/wire executor/process executor/terminal executor/session executor/files \
-    executor/search executor/edit executor/fileops executor sandbox/kernel egress egress/gate egress/launch \
+    executor/search executor/edit executor/fileops executor/plugin executor sandbox/kernel egress egress/gate egress/launch \
     sandbox/cgroup sandbox/state sandbox/plan sandbox/monitor sandbox/root sandbox/launch \
     sandbox/landlock sandbox/learn sandbox/explain cli/common rootfs-tools/changes actions \
     supervisor supervisor/pool rootfs-tools/layers rootfs-tools/index rootfs-tools/registry \
@@ -82,10 +82,10 @@ FILES_policy/egress := address egress_check egress_presets egress_rule egress_ru
 USES_policy/egress := base policy/json
 
 FILES_policy := bpf_eval command_option commands commands_builtin commands_run egress_policy environment \
-    extra_host isolation label wildcard policy protect port_spec restart_rule signal_name units rules policy_file policy_file_print syscalls volume
+    extra_host isolation label wildcard plugin_uses policy protect port_spec restart_rule signal_name units rules policy_file policy_file_print syscalls volume
 USES_policy := base policy/json policy/bash policy/egress
 
-FILES_protocol := action action_errand socket_splice message
+FILES_protocol := action action_errand plugin socket_splice message
 USES_protocol := base
 
 FILES_archive := content entries inodes layer pack pack_output entry_path dir_names outcome unpack_dirs tar dir_stack unpack
@@ -127,9 +127,13 @@ FILES_executor/fileops := errand errand_account errand_change errand_changes err
 USES_executor/fileops := base protocol executor/wire executor/process executor/session \
     executor/files executor/search
 
+FILES_executor/plugin := plugins plugin_answer plugin_ask plugin_process plugin_read plugin_write
+USES_executor/plugin := base policy/json policy/plugin protocol executor/wire executor/process \
+    executor/session executor/files executor/edit
+
 FILES_executor := port_connect ending executor requests
 USES_executor := base protocol executor/wire executor/process executor/session executor/files \
-    executor/edit executor/fileops
+    executor/edit executor/fileops executor/plugin
 
 FILES_sandbox/kernel := notify_target caps countdown diagnose landlock_root mount_api host_user idmap landlock \
     log_level listener netns network program pump rlimits seccomp seccomp_cache seccomp_compiler \
@@ -194,8 +198,8 @@ USES_rootfs-tools/changes := base policy archive store sandbox/kernel sandbox/ro
 
 FILES_actions := action action_errand action_git dedup args stderr_denials dispatcher dispatcher_attach dispatcher_audit dispatcher_env \
     dispatcher_frame dispatcher_judge dispatcher_start denial_reason lines observe observe_errand observe_git reply_queue fd_writer \
-    queue sandbox_info bash_split stream redact_json
-USES_actions := base policy/json policy/bash policy protocol store egress/launch sandbox/cgroup sandbox/plan sandbox/monitor \
+    queue sandbox_info bash_split stream redact_json plugin_find plugin_table dispatcher_plugin observe_plugin
+USES_actions := base policy/json policy/plugin policy/bash policy protocol store sandbox/kernel egress/launch sandbox/cgroup sandbox/plan sandbox/monitor \
     sandbox/launch sandbox/explain cli/common rootfs-tools/changes
 
 FILES_supervisor := restart_spec restarts main_process request capture clients clocks confine events info jobs supervisor_log output_ring lease log \
@@ -321,7 +325,7 @@ LIB      := $(B)/lib/libhutch
 LIBS     := $(LIB).so.0 $(LIB).so $(LIB).a
 
 .PHONY: all
-all: $(PROGRAMS) $(LIBS)
+all: $(PROGRAMS) $(LIBS) $(B)/libexec/plugins/made
 
 # LINK=host: with the host's C library and dynamic, for sanitizers.
 LINK ?= musl
@@ -355,6 +359,15 @@ $(B)/%.a:
 # Programs: their main.o, and rooms.  Those below that use HOST_LINK are dynamic, with glibc.
 ALLOCATOR := $(if $(filter musl,$(LINK)),$(B)/musl/cli/malloc.o,$(B)/host/tests/short_lived.o)
 $(B)/hutch: $(B)/$(LINK)/cli/main.o $(ALLOCATOR) $(call linked_rooms,cli)
+# The plugins that hutch ships, beside its programs.
+PLUGIN_FILES := $(shell find plugins -mindepth 2 -type f ! -path '*/__pycache__/*')
+$(B)/libexec/plugins/made: $(PLUGIN_FILES)
+	$(call say,PLUGINS)
+	$(Q)rm -rf $(@D) && mkdir -p $(@D)
+	$(Q)for file in $(PLUGIN_FILES); do mode=644; [ ! -x "$$file" ] || mode=755; \
+	  install -D -m $$mode "$$file" "$(B)/libexec/$$file" || exit; done
+	@touch $@
+
 $(B)/libexec/hutch-act: $(B)/$(LINK)/actions/main.o $(call linked_rooms,actions)
 $(B)/libexec/hutch-docker: $(B)/$(LINK)/docker/main.o $(call linked_rooms,docker)
 $(B)/libexec/hutch-supervise: $(B)/$(LINK)/supervisor/main.o $(call linked_rooms,supervisor)
@@ -589,6 +602,8 @@ install: all man
 	  $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/share/man/man3
 	install -m 755 $(B)/hutch $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(filter $(B)/libexec/%,$(PROGRAMS)) $(DESTDIR)$(PREFIX)/libexec/hutch
+	for file in $(PLUGIN_FILES); do mode=644; [ ! -x "$$file" ] || mode=755; \
+	  install -D -m $$mode "$$file" "$(DESTDIR)$(PREFIX)/libexec/hutch/$$file" || exit; done
 	install -m 644 $(B)/man/man1/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(B)/man/man3/*.3 $(DESTDIR)$(PREFIX)/share/man/man3
 	install -m 644 include/hutch.h $(DESTDIR)$(PREFIX)/include

@@ -13,6 +13,7 @@
 #include "base/variables.h"
 #include "policy/json/json.h"
 #include "protocol/action.h"
+#include "protocol/plugin.h"
 
 /* The default of an action's time-out, and the largest one that is accepted, in
  * seconds. */
@@ -80,13 +81,6 @@ static int get_path(const struct json_at *args, struct action *a, struct err *e)
 	if (a->start == ACTION_LAST_LINE)
 		return err_set(e, ERR_USAGE,
 			       "args.start: not a whole number from 0 to 2^53");
-	return 0;
-}
-
-static int refuse(struct action *a, const char *why)
-{
-	a->kind = ACT_UNSUPPORTED;
-	a->refusal = why;
 	return 0;
 }
 
@@ -408,20 +402,20 @@ static const struct verb {
 	{ "env", ACT_ENV, env_args, decode_env, NULL },
 	{ "cancel", ACT_CANCEL, cancel_args, decode_cancel, NULL },
 	{ "confirm", ACT_CONFIRM, confirm_args, decode_confirm, NULL },
-	{ "run_ipython", ACT_UNSUPPORTED, NULL, NULL,
+	{ "run_ipython", ACT_PLUGIN, NULL, NULL,
 	  "JupyterRequirement not found. Unable to run IPython action." },
-	{ "browse", ACT_UNSUPPORTED, NULL, NULL,
+	{ "browse", ACT_PLUGIN, NULL, NULL,
 	  "Browser functionality is not supported or disabled." },
-	{ "browse_interactive", ACT_UNSUPPORTED, NULL, NULL,
+	{ "browse_interactive", ACT_PLUGIN, NULL, NULL,
 	  "Browser functionality is not supported or disabled." },
 };
 
 const char *action_name(const struct action *a)
 {
 	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
-		if (verbs[i].kind == a->kind && a->kind != ACT_UNSUPPORTED)
+		if (verbs[i].kind == a->kind && a->kind != ACT_PLUGIN)
 			return verbs[i].name;
-	return "";
+	return a->name ? a->name : "";
 }
 
 const char *action_other_key(const struct action *a)
@@ -452,8 +446,6 @@ static int decode_args(const struct json_at *root, const struct verb *v, struct 
 	struct json_at args;
 
 	a->kind = v->kind;
-	if (v->refusal)
-		return refuse(a, v->refusal);
 	if (json_member(root, "args", &args) && json_only(&args, v->args, e) < 0)
 		return err_in(e, "wrong arguments");
 	return v->decode(&args, a, e);
@@ -497,7 +489,8 @@ static int get_timeout(const struct json_at *root, struct action *a, struct err 
 		if (a->kind == ACT_RUN && a->is_blocking && a->timeout_s == 0)
 			return err_set(e, ERR_USAGE,
 				       "Blocking command with no timeout set");
-		if (a->timeout_s == 0) /* already set if the decoder of this kind of
+		if (a->timeout_s == 0 &&
+		    a->kind != ACT_PLUGIN) /* already set if the decoder of this kind of
 				        * action has its own default */
 			a->timeout_s = TIMEOUT_DEFAULT;
 		return 0;
@@ -523,6 +516,55 @@ static int unwrap(struct json_at *root, struct err *e)
 	return 0;
 }
 
+static int get_names_of(const struct json_at *root, struct action *a, struct err *e)
+{
+	if (get_name(root, "timestamp", &a->timestamp, e) < 0 ||
+	    get_name(root, "client", &a->client, e) < 0)
+		return -1;
+	return get_name(root, "session", &a->session, e);
+}
+
+int action_unknown(const struct action *a, struct err *e)
+{
+	return err_set(e, ERR_USAGE,
+		       "'%.60s' is not defined. Available actions: run, "
+		       "read, write, edit, list, glob, grep, stat, "
+		       "move, remove, mkdir, git_clone, git_branch, "
+		       "git_changes, git_diff, git_setup, "
+		       "install_git_hooks, run_setup_script, "
+		       "microagents, env, confirm, cancel",
+		       a->name);
+}
+
+/* Decodes an action that hutch itself does not do.  The executor checks its arguments
+ * against the schema of the plugin that answers it. */
+static int decode_plugin(const struct json_at *root, const char *name,
+			 const char *refusal, struct action *a, struct err *e)
+{
+	struct json_at args;
+
+	a->kind = ACT_PLUGIN;
+	a->name = text_copy(name);
+	a->refusal = refusal;
+	if (strlen(name) > PLUGIN_NAME_MAX ||
+	    name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			      "0123456789_")])
+		return action_unknown(a, e);
+	if (get_names_of(root, a, e) < 0)
+		return -1;
+	if (json_member(root, "args", &args)) {
+		size_t len;
+		const char *text = json_source(&args, &len);
+		if (json_expect(&args, JSON_OBJECT, e) < 0)
+			return -1;
+		if (len > PLUGIN_ARGS_MAX)
+			return err_set(e, ERR_LIMIT, "args: more than %u bytes",
+				       PLUGIN_ARGS_MAX);
+		a->args = text_format("%.*s", (int)len, text);
+	}
+	return get_timeout(root, a, e);
+}
+
 static int decode(struct json_at *root, struct action *a, struct err *e)
 {
 	AUTO_FREE char *name = NULL;
@@ -538,19 +580,9 @@ static int decode(struct json_at *root, struct action *a, struct err *e)
 	if (!name)
 		return err_set(e, ERR_USAGE, "'action' key is not found");
 	const struct verb *v = find_verb(name);
-	if (!v)
-		return err_set(e, ERR_USAGE,
-			       "'%.60s' is not defined. Available actions: run, "
-			       "read, write, edit, list, glob, grep, stat, "
-			       "move, remove, mkdir, git_clone, git_branch, "
-			       "git_changes, git_diff, git_setup, "
-			       "install_git_hooks, run_setup_script, "
-			       "microagents, env, confirm, cancel",
-			       name);
-	if (get_name(root, "timestamp", &a->timestamp, e) < 0 ||
-	    get_name(root, "client", &a->client, e) < 0 ||
-	    get_name(root, "session", &a->session, e) < 0 ||
-	    decode_args(root, v, a, e) < 0)
+	if (!v || v->kind == ACT_PLUGIN)
+		return decode_plugin(root, name, v ? v->refusal : NULL, a, e);
+	if (get_names_of(root, a, e) < 0 || decode_args(root, v, a, e) < 0)
 		return -1;
 	return get_timeout(root, a, e);
 }
@@ -590,6 +622,8 @@ void action_done(struct action *a)
 	free(a->new_str);
 	free(a->line);
 	free(a->range);
+	free(a->name);
+	free(a->args);
 	list_done(&a->set);
 	list_done(&a->unset);
 	list_done(&a->secret);

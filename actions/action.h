@@ -41,8 +41,7 @@ enum action_kind {
 	ACT_ENV,
 	ACT_CANCEL,
 	ACT_CONFIRM,
-	ACT_UNSUPPORTED, /* an action that OpenHands has and hutch does not; `refusal`
-			  * is the answer */
+	ACT_PLUGIN, /* an action that a plugin of the sandbox may answer */
 	ACT_KIND_COUNT
 };
 
@@ -94,8 +93,10 @@ struct action {
 	bool allows;	     /* confirm: the client's answer: yes or no */
 	struct list set, unset; /* env: owned; `set` has NAME=value, `unset` has names */
 	struct list secret;	/* env: owned; names whose values are redacted */
-	const char *refusal; /* ACT_UNSUPPORTED: why hutch does not do the action;
-			      * static */
+	char *name;		/* plugin: owned; the name of the action */
+	char *args;		/* plugin: owned; the arguments as JSON; NULL: absent */
+	const char *refusal;	/* plugin: the answer if no plugin of the sandbox has this
+			      * action; static; NULL: the action is unknown then */
 };
 
 /* Decodes one line without its newline. -1: the line is no valid action; *ret then still
@@ -104,7 +105,11 @@ struct action {
 int action_decode(const char *line, size_t len, struct action *ret, struct err *e);
 void action_done(struct action *a);
 
-/* Returns the name of the action's kind; "" for ACT_UNSUPPORTED. */
+/* Fills in the error for an action that neither hutch nor a plugin answers.  Returns
+ * -1. */
+int action_unknown(const struct action *a, struct err *e);
+
+/* Returns the name of the action. */
 const char *action_name(const struct action *a);
 
 /* Returns the key in args from which `other` was read; NULL: this kind of action has

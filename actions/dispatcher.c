@@ -28,6 +28,7 @@ void dispatcher_done(struct dispatcher *d)
 	queue_done(&d->queue);
 	variables_done(&d->variables);
 	redact_done(&d->secrets);
+	plugin_table_done(&d->plugins);
 	dedup_free(d->dedup);
 	rules_free(d->rules);
 	free(d->ended);
@@ -170,7 +171,9 @@ void dispatcher_finish(struct dispatcher *d, struct task *t, struct buffer *line
 		post(&t->askers[i], l);
 	}
 	letter_release(l);
-	if (t->is_sent && action_is_errand(&t->action))
+	if (t->is_sent && t->action.kind == ACT_PLUGIN)
+		t->plugin->is_busy = false;
+	else if (t->is_sent && action_is_errand(&t->action))
 		d->errands--;
 	else if (t->is_sent && t->action.kind != ACT_RUN)
 		d->files--;
@@ -225,14 +228,17 @@ static void end_early(struct dispatcher *d, struct task *t)
 		return dispatcher_finish_error(
 			d, t, "HUTCH$CANCELLED",
 			"ERROR: The action was cancelled before it started.");
-	if (t->action.kind != ACT_RUN && !action_is_errand(&t->action))
+	if (t->action.kind != ACT_RUN && t->action.kind != ACT_PLUGIN &&
+	    !action_is_errand(&t->action))
 		return; /* the executor ends file actions soon anyway, so these need no
 			 * cancel */
 	(void)action_put_cancel(d->wire, t->id, NULL); /* cannot fail: the buffer always
 						        * has room for a message as small
 						        * as this */
-	if (t->deadline_ms > dispatcher_now(d) + DISPATCHER_GRACE_MS)
-		t->deadline_ms = dispatcher_now(d) + DISPATCHER_GRACE_MS;
+	int64_t due = dispatcher_now(d) + DISPATCHER_GRACE_MS +
+		      (t->plugin ? t->plugin->grace_ms : 0);
+	if (t->deadline_ms > due)
+		t->deadline_ms = due;
 }
 
 static void cancel(struct dispatcher *d, struct asker *from, const struct action *a)
@@ -339,10 +345,11 @@ static void enqueue(struct dispatcher *d, struct asker *from, const struct actio
 		    size_t len)
 {
 	size_t most = a->kind == ACT_GIT_DIFF ? action_errand_max(ERRAND_GIT_DIFF)
-		      : action_is_errand(a)  ? ERRAND_TEXT_MAX
-		      : a->kind != ACT_RUN ? DISPATCHER_FILE_MAX
-		      : a->is_hidden	 ? DISPATCHER_WHOLE_MAX
-					 : DISPATCHER_RUN_MAX;
+		      : a->kind == ACT_PLUGIN ? PLUGIN_ANSWER_MAX
+		      : action_is_errand(a)   ? ERRAND_TEXT_MAX
+		      : a->kind != ACT_RUN    ? DISPATCHER_FILE_MAX
+		      : a->is_hidden	      ? DISPATCHER_WHOLE_MAX
+					      : DISPATCHER_RUN_MAX;
 	/* The session is never NULL: the caller has checked that with has_session(). */
 	struct session *s = a->is_static ? NULL : queue_session(&d->queue, a->session);
 
@@ -389,13 +396,22 @@ static int hide_token(struct dispatcher *d, const struct action *a, struct err *
 	return a->token ? dispatcher_hide(d, a->token, &is_hidden, e) : 0;
 }
 
+/* Refuses an action that hutch does not know, where there is no plugin to ask. */
+static int check_known(const struct dispatcher *d, const struct action *a, struct err *e)
+{
+	bool may_be = a->kind != ACT_PLUGIN || a->refusal || d->plugins.count > 0;
+
+	return may_be ? 0 : action_unknown(a, e);
+}
+
 static void take_line(struct dispatcher *d, struct asker *from, const char *line,
 		      size_t len)
 {
 	struct action a;
 	struct err e;
 
-	if (action_decode(line, len, &a, &e) == 0 && hide_token(d, &a, &e) == 0)
+	if (action_decode(line, len, &a, &e) == 0 && hide_token(d, &a, &e) == 0 &&
+	    check_known(d, &a, &e) == 0)
 		return take_action(d, from, &a, line, len);
 	say_bad(d, from, &a, &e);
 	action_done(&a);
@@ -419,7 +435,7 @@ void dispatcher_request(struct dispatcher *d, struct dispatcher_client *c, char 
 
 void dispatcher_long_line(struct dispatcher *d, struct dispatcher_client *c)
 {
-	const struct action none = { .kind = ACT_UNSUPPORTED };
+	const struct action none = { .kind = ACT_PLUGIN };
 	struct asker from = { .client = c };
 	struct err e;
 

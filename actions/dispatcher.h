@@ -10,6 +10,7 @@
  *	dispatcher_start.c	starts queued actions, as frames for the executor
  *	dispatcher_env.c	variables, and which of them are secrets
  *	dispatcher_frame.c	turns the executor's frames into observations
+ *	dispatcher_plugin.c	plugins, and the actions that they answer
  *	dispatcher_audit.c	records actions in the audit log (sandbox/launch/audit.h)
  *
  * The event loop that owns a dispatcher sets now_us when poll(2) has returned. The time
@@ -24,6 +25,7 @@
 #include <stdint.h>
 
 #include "actions/observe.h"
+#include "actions/plugin_table.h"
 #include "actions/queue.h"
 #include "actions/reply_queue.h"
 #include "base/redact.h"
@@ -98,7 +100,9 @@ struct dispatcher {
 	 * step that may block, before it computes a deadline. NULL: now_us stays as it
 	 * is. */
 	void (*look_at_clock)(void *context);
-	void *context;		  /* borrowed; passed to look_at_clock */
+	/* Called when a plugin's process has another state.  NULL: nothing is called. */
+	void (*tell_plugin)(void *context, const struct known_plugin *p);
+	void *context;		  /* borrowed; passed to these two functions */
 	struct buffer *wire;	  /* borrowed; frames for the executor */
 	struct exec shell; /* borrows; the request that starts a session's shell, without
 			    * argv */
@@ -108,6 +112,7 @@ struct dispatcher {
 	struct sandbox_info sandbox_info;
 	struct why why;	     /* borrows; finds the reason why the sandbox refused
 			      * something; why.lookup is NULL */
+	struct plugin_table plugins;
 	struct rules *rules; /* owned; the policy's rules; NULL: every action may be
 			      * done */
 	uint32_t asks;	     /* the number of the last question to a client */
@@ -251,6 +256,26 @@ void dispatcher_close(struct dispatcher *d, struct session *s);
 
 /* Returns all that an observation tells of a task, apart from its result. */
 struct observed dispatcher_observed(const struct dispatcher *d, const struct task *t);
+
+/* Tells the executor of the plugins of which it was not told yet, as far as there is
+ * room for the messages. */
+void dispatcher_introduce(struct dispatcher *d);
+/* Finds the plugin that answers the task. WAITS: that plugin is busy, or not all plugins
+ * have said what they answer. DONE: no plugin answers it, and the task was answered with
+ * an error. */
+enum seated { SEATED_GO, SEATED_WAITS, SEATED_DONE };
+enum seated dispatcher_seat_plugin(struct dispatcher *d, struct task *t);
+/* Puts the request for the task's plugin into `wire`. */
+void dispatcher_put_call(struct dispatcher *d, const struct session *s, struct task *t,
+			 struct err *e);
+/* Take the executor's messages about a plugin, and about a plugin's action. -1: the
+ * message is malformed, or comes at the wrong time. */
+int dispatcher_offer(struct dispatcher *d, struct known_plugin *p, const struct frame *f,
+		     struct err *e);
+int dispatcher_state(struct dispatcher *d, struct known_plugin *p, const struct frame *f,
+		     struct err *e);
+int dispatcher_answered(struct dispatcher *d, struct task *t, const struct frame *f,
+			struct err *e);
 
 /* Decides whether a task may be done. GO: it may. WAITS: a client was asked and has not
  * answered, or cannot be asked yet. DONE: the task was refused, and the refusal was

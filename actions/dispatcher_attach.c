@@ -38,6 +38,7 @@ void dispatcher_attach(struct dispatcher *d, struct launch *l, struct instance *
 	d->wire = &g->channel.out;
 	d->shell = sandbox_info_shell(l);
 	d->sandbox_info = sandbox_info_of(l);
+	plugin_table_fill(&d->plugins, &l->policy->plugin_uses);
 	d->why = (struct why){ .policy = l->policy, .plan = &l->plan };
 	d->rules = rules_new(&l->policy->rules);
 	if (l->cgroup.procs < 0)

@@ -80,6 +80,8 @@ static void note_action(const struct dispatcher *d, struct audit_json *n,
 		note_run(n, a);
 	else if (a->kind == ACT_ENV)
 		note_env(n, a);
+	else if (a->kind == ACT_PLUGIN)
+		audit_json_bytes(n, "args", a->args);
 	else
 		note_file(n, a);
 }

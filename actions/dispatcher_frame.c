@@ -367,6 +367,8 @@ static const struct frame_handler {
 	int (*session)(struct dispatcher *, const struct frame *, struct err *);
 	int (*task)(struct dispatcher *, struct task *, const struct frame *,
 		    struct err *);
+	int (*plugin)(struct dispatcher *, struct known_plugin *, const struct frame *,
+		      struct err *);
 } frame_handlers[MSG_COUNT] = {
 	[MSG_STARTED] = { .session = on_started },
 	[MSG_FAILED] = { .session = on_failed },
@@ -376,6 +378,9 @@ static const struct frame_handler {
 	[MSG_DONE] = { .task = on_done },
 	[MSG_EDITED] = { .task = on_edited },
 	[MSG_RETURNED] = { .task = on_returned },
+	[MSG_OFFER] = { .plugin = dispatcher_offer },
+	[MSG_STATE] = { .plugin = dispatcher_state },
+	[MSG_ANSWERED] = { .task = dispatcher_answered },
 };
 
 int dispatcher_frame(struct dispatcher *d, const struct frame *f, struct err *e)
@@ -383,10 +388,14 @@ int dispatcher_frame(struct dispatcher *d, const struct frame *f, struct err *e)
 	const struct frame_handler *a = f->type < MSG_COUNT ? &frame_handlers[f->type]
 							    : NULL;
 
-	if (!a || (!a->session && !a->task))
+	if (!a || (!a->session && !a->task && !a->plugin))
 		return err_set(e, ERR_PROTOCOL, "it sent a message of type %u", f->type);
 	if (a->session)
 		return a->session(d, f, e);
+	if (a->plugin) {
+		struct known_plugin *p = plugin_table_find(&d->plugins, f->id);
+		return p ? a->plugin(d, p, f, e) : untimely(f, e);
+	}
 	struct task *t = queue_under_way(&d->queue, f->id);
 	return t ? a->task(d, t, f, e) : untimely(f, e);
 }

@@ -17,9 +17,11 @@
 #define TOLD_MAX 200
 
 /* Returns the name of the action for the rules.  An edit that only views a file counts
- * as a read. */
+ * as a read, and all actions of plugins have one name. */
 static const char *name_of(const struct action *a)
 {
+	if (a->kind == ACT_PLUGIN)
+		return "plugin";
 	return a->kind == ACT_EDIT && !strcmp(a->command, "view") ? "read"
 								  : action_name(a);
 }

@@ -187,6 +187,9 @@ static void send_task(struct dispatcher *d, struct session *s, struct task *t)
 	if (t->action.kind == ACT_RUN) {
 		t->is_streamed = wants_stream(t);
 		put_run(d, s, t, &e);
+	} else if (t->action.kind == ACT_PLUGIN) {
+		t->is_streamed = wants_stream(t);
+		dispatcher_put_call(d, s, t, &e);
 	} else if (action_is_errand(&t->action)) {
 		d->errands++;
 		put_errand(d, s, t, &e);
@@ -265,12 +268,13 @@ static bool has_room(const struct dispatcher *d, const struct session *s)
 {
 	enum action_kind kind = s->first->action.kind;
 	bool is_large = kind == ACT_WRITE || kind == ACT_EDIT || kind == ACT_ENV ||
-			needs_shell(d, s);
+			kind == ACT_PLUGIN || needs_shell(d, s);
 
 	if (action_is_errand(&s->first->action))
 		return d->errands < DISPATCHER_ERRANDS &&
 		       buffer_len(d->wire) <= WIRE_BUSY;
-	if (kind != ACT_RUN && kind != ACT_ENV && d->files == DISPATCHER_FILES)
+	if (kind != ACT_RUN && kind != ACT_ENV && kind != ACT_PLUGIN &&
+	    d->files == DISPATCHER_FILES)
 		return false;
 	return buffer_len(d->wire) <= (is_large ? 0 : WIRE_BUSY);
 }
@@ -335,9 +339,10 @@ static bool start_one(struct dispatcher *d, struct session *s)
 		return seat_one(d);
 	if (!t || t->is_sent || s->is_opening)
 		return false;
-	if (t->action.kind == ACT_UNSUPPORTED) {
-		dispatcher_finish_error(d, t, "", t->action.refusal);
-		return true;
+	if (t->action.kind == ACT_PLUGIN) {
+		enum seated seated = dispatcher_seat_plugin(d, t);
+		if (seated != SEATED_GO)
+			return seated == SEATED_DONE;
 	}
 	if (refused(d, t))
 		return true;
@@ -391,6 +396,7 @@ bool dispatcher_start(struct dispatcher *d)
 {
 	bool has_started = false;
 
+	dispatcher_introduce(d);
 	for (size_t i = d->queue.session_count; i-- > 0;) {
 		hold_or_let_go(d, d->queue.sessions[i].first);
 		dispatcher_close(d, &d->queue.sessions[i]);

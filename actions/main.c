@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "actions/plugin_find.h"
 #include "actions/stream.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -122,7 +123,7 @@ int main(int argc, char **argv)
 		report_error(&e);
 	else if (options.wants_help)
 		options_print_help(VERB_ACT), code = 0;
-	else if (policy_check(&policy, &e) < 0)
+	else if (plugin_find_all(&policy, &e) < 0 || policy_check(&policy, &e) < 0)
 		report_error(&e);
 	else {
 		/* Other descriptors are closed only now, since options_parse() reads

@@ -29,6 +29,8 @@
 #define TASK_REFUSED 8
 
 struct dispatcher_client;
+struct known_action;
+struct known_plugin;
 struct session;
 
 struct asker {
@@ -52,6 +54,11 @@ struct task {
 					  * question is missing; NULL: none */
 	const char *rule;  /* borrowed; the rule that decided whether the action may be
 			    * done; NULL: none */
+	struct known_plugin
+		*plugin; /* borrowed; the plugin that answers the action; NULL:
+				      * none does, or it is not known yet */
+	const struct known_action *offered; /* borrowed; what that plugin has said of the
+					     * action */
 	uint64_t record;   /* the action's number in the audit log; 0: it is not in the
 			    * log */
 

@@ -13,6 +13,7 @@
 #include "actions/lines.h"
 #include "base/buffer.h"
 #include "base/clock.h"
+#include "base/json_write.h"
 #include "base/own.h"
 #include "egress/launch/egress_news.h"
 #include "egress/launch/egress_orders.h"
@@ -130,6 +131,18 @@ static void on_refused(void *context, const struct refused_call *c, pid_t sessio
 	dispatcher_refused(&s->dispatcher, c, session, true);
 	if (refused_call_is_news(c))
 		audit_refused_call(&s->stream->launch->audit, c);
+}
+
+/* Tells a client that streams of a plugin's state, unless it reads too slowly. */
+static void tell_plugin(void *context, const struct known_plugin *p)
+{
+	struct server *s = context;
+
+	if (!s->client.streams || dispatcher_is_behind(&s->client))
+		return;
+	json_write_raw(s->client.out, NULL, "{\"event\":\"plugin\"");
+	plugin_table_put(s->client.out, p);
+	json_write_close(s->client.out, "}\n");
 }
 
 static void on_egress_news(void *context, const struct egress_news *n, int64_t now)
@@ -320,6 +333,7 @@ static void server_init(struct server *s)
 					 .egress_news = on_egress_news };
 	dispatcher_init(&s->dispatcher);
 	s->dispatcher.look_at_clock = look_at_clock;
+	s->dispatcher.tell_plugin = tell_plugin;
 	s->dispatcher.context = s;
 	look_at_clock(s);
 	dispatcher_attach(&s->dispatcher, l, &s->instance);

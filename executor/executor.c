@@ -73,7 +73,8 @@ static void child_ended(void *executor, pid_t pid, int status)
 	struct executor *x = executor;
 
 	if (!freezer_reaped(&x->freezer, pid, x->now) &&
-	    !workers_reaped(&x->workers, pid))
+	    !workers_reaped(&x->workers, pid) &&
+	    !plugins_reaped(&x->plugins, pid, status, executor_now(x)))
 		sessions_reaped(&x->sessions, pid, status, executor_now(x));
 }
 
@@ -96,6 +97,12 @@ static void executor_init(struct executor *x, int channel, int proc, int logs)
 				       .processes = &x->processes,
 				       .user = &x->user,
 				       .all_processes = &x->all_processes };
+	x->plugins = (struct plugins){ .replies = &x->replies,
+				       .processes = &x->processes,
+				       .sessions = &x->sessions,
+				       .undo = &x->undo,
+				       .user = &x->user,
+				       .proc = proc };
 	x->processes.before_other = child_is_ending;
 	x->processes.on_other = child_ended;
 	x->processes.context = x;
@@ -106,6 +113,7 @@ static void executor_done(struct executor *x)
 	channel_done(&x->channel);
 	freezer_done(&x->freezer);
 	port_connect_done(&x->port_connect);
+	plugins_done(&x->plugins);
 	processes_done(&x->processes);
 	sessions_done(&x->sessions);
 	workers_done(&x->workers);
@@ -208,7 +216,7 @@ _Static_assert(ERRANDS_MAX + LINTS_MAX <= WORKERS_MAX, "one kind keeps another o
 
 /* How many poll entries each part of the executor has in this turn. */
 struct watched {
-	size_t commands, sessions, workers;
+	size_t commands, sessions, workers, plugins;
 };
 
 static struct watched watch(struct executor *x, struct pollfd *fds)
@@ -230,6 +238,9 @@ static struct watched watch(struct executor *x, struct pollfd *fds)
 				    is_behind);
 	w.workers = workers_watch(&x->workers,
 				  fds + POLL_COMMANDS + w.commands + w.sessions);
+	w.plugins = plugins_watch(
+		&x->plugins, fds + POLL_COMMANDS + w.commands + w.sessions + w.workers,
+		is_behind);
 	return w;
 }
 
@@ -338,6 +349,9 @@ static int turn(struct executor *x, const struct pollfd *fds, struct watched w,
 	processes_serve(&x->processes, fds + POLL_COMMANDS);
 	sessions_serve(&x->sessions, fds + POLL_COMMANDS + w.commands, executor_now(x));
 	workers_serve(&x->workers, fds + POLL_COMMANDS + w.commands + w.sessions);
+	plugins_serve(&x->plugins,
+		      fds + POLL_COMMANDS + w.commands + w.sessions + w.workers,
+		      executor_now(x));
 	if (fds[POLL_SIGNALS].revents)
 		forget_signal(x->signals);
 	if (fds[POLL_PORT_CONNECT].revents || port_connect_has_more(&x->port_connect))
@@ -348,6 +362,7 @@ static int turn(struct executor *x, const struct pollfd *fds, struct watched w,
 			   * can take long */
 	sessions_expire(&x->sessions, executor_now(x));
 	workers_expire(&x->workers, executor_now(x));
+	plugins_expire(&x->plugins, executor_now(x));
 	workers_look(&x->workers, executor_now(x));
 	const bool is_paused = all_processes_is_paused(&x->all_processes);
 	/* layer: stopped-copies */
@@ -356,6 +371,9 @@ static int turn(struct executor *x, const struct pollfd *fds, struct watched w,
 		look_at_leaders(x);
 	if (look_at_freezer(x, e) < 0)
 		return -1;
+	if (x->plugins.is_lost)
+		return err_set(e, ERR_INTERNAL,
+			       "the executor is not its own user any more");
 	if (fds[POLL_CHANNEL].revents & ~POLLOUT && answer_requests(x, e) < 0)
 		return -1;
 	return say(x, e);
@@ -364,7 +382,8 @@ static int turn(struct executor *x, const struct pollfd *fds, struct watched w,
 static struct pollfd *grow(struct pollfd *fds, const struct executor *x)
 {
 	size_t count = POLL_COMMANDS + x->processes.count * PROCESSES_FDS +
-		       x->sessions.count * SESSION_POLLS + 1 + WORKERS_MAX;
+		       x->sessions.count * SESSION_POLLS + 1 + WORKERS_MAX +
+		       x->plugins.count * PLUGIN_POLLS;
 
 	fds = mem_resize(fds, count, sizeof(*fds));
 	return fds;
@@ -382,7 +401,7 @@ static int sooner(int a, int b)
 static int timeout_of(const struct executor *x, bool has_more)
 {
 	const int64_t dues[] = { sessions_due(&x->sessions), workers_due(&x->workers),
-				 workers_look_due(&x->workers),
+				 workers_look_due(&x->workers), plugins_due(&x->plugins),
 				 processes_look_due(&x->processes) };
 	int64_t theirs = INT64_MAX;
 	int64_t due = clock_sooner(
@@ -408,7 +427,8 @@ static int loop(struct executor *x, struct err *e)
 		struct watched w = watch(x, fds);
 		look_at_clock(x);
 		int timeout = timeout_of(x, has_more);
-		nfds_t count = POLL_COMMANDS + w.commands + w.sessions + w.workers;
+		nfds_t count =
+			POLL_COMMANDS + w.commands + w.sessions + w.workers + w.plugins;
 		if (poll(fds, count, timeout) < 0 && errno != EINTR)
 			return err_sys(e, "poll");
 		look_at_clock(x);

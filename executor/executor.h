@@ -9,6 +9,7 @@
 
 #include "executor/edit/undo.h"
 #include "executor/ending.h"
+#include "executor/plugin/plugins.h"
 #include "executor/port_connect.h"
 #include "executor/process/all_processes.h"
 #include "executor/process/freezer.h"
@@ -35,6 +36,7 @@ struct executor {
 	struct processes processes;
 	struct sessions sessions;
 	struct workers workers; /* errands and linters */
+	struct plugins plugins;
 	struct port_connect port_connect;	/* connections to ports inside */
 	struct send_queue replies; /* answers that wait to be sent to the supervisor */
 	struct user user;

@@ -24,7 +24,7 @@ struct request {
 static bool is_used(struct executor *x, uint32_t id)
 {
 	return processes_find(&x->processes, id) || sessions_has(&x->sessions, id) ||
-	       workers_has(&x->workers, id);
+	       workers_has(&x->workers, id) || plugins_has(&x->plugins, id);
 }
 
 static int in_use(const struct frame *f, struct err *e)
@@ -148,7 +148,26 @@ static int answer_open(struct executor *x, const struct frame *f, struct err *e)
 
 static int answer_env(struct executor *x, const struct frame *f, struct err *e)
 {
-	return sessions_env(&x->sessions, f, e);
+	if (sessions_env(&x->sessions, f, e) < 0)
+		return -1;
+	plugins_env(&x->plugins, f);
+	return 0;
+}
+
+static int answer_plugin(struct executor *x, const struct frame *f, struct err *e)
+{
+	if (is_used(x, f->id))
+		return in_use(f, e);
+	x->phase = PHASE_BUSY; /* the plugin's process enters the commands' cgroup, so
+				* that it can no longer be replaced (MSG_CGROUP) */
+	return plugins_add(&x->plugins, f, executor_now(x), e);
+}
+
+static int answer_call(struct executor *x, const struct frame *f, struct err *e)
+{
+	if (is_used(x, f->id))
+		return in_use(f, e);
+	return plugins_call(&x->plugins, f, executor_now(x), e);
 }
 
 static int answer_run(struct executor *x, const struct frame *f, struct err *e)
@@ -160,7 +179,8 @@ static int answer_run(struct executor *x, const struct frame *f, struct err *e)
 
 static int answer_cancel(struct executor *x, const struct frame *f, struct err *e)
 {
-	if (workers_cancel(&x->workers, f->id, executor_now(x)))
+	if (workers_cancel(&x->workers, f->id, executor_now(x)) ||
+	    plugins_cancel(&x->plugins, f->id, executor_now(x)))
 		return action_get_cancel(f, e);
 	return sessions_cancel(&x->sessions, f, executor_now(x), e);
 }
@@ -297,7 +317,7 @@ static const struct request requests[] = {
 	[MSG_CANCEL] = { .one = BUSY | ENDING | PAUSED, .answer = answer_cancel },
 	[MSG_READ] = { .one = READY | BUSY | PAUSED, .answer = answer_read },
 	[MSG_WRITE] = { .one = READY | BUSY | PAUSED, .answer = answer_write },
-	[MSG_OUTPUT ... MSG_DONE] = { .answer = NULL },
+	[MSG_OUTPUT... MSG_DONE] = { .answer = NULL },
 	[MSG_END] = { .one = BUSY | LAST | ENDING | PAUSED, .answer = answer_end },
 	[MSG_HOLD] = { .one = BUSY | ENDING | PAUSED,
 		       .all = READY | BUSY | LAST | ENDING | PAUSED,
@@ -313,10 +333,14 @@ static const struct request requests[] = {
 			 .answer = answer_finish },
 	[MSG_HANGUP] = { .one = READY | BUSY | LAST | ENDING | PAUSED,
 			 .answer = answer_hangup },
-	[MSG_FINISHED ... MSG_CLOSED] = { .answer = NULL },
+	[MSG_FINISHED... MSG_CLOSED] = { .answer = NULL },
 	[MSG_FREEZE] = { .all = READY | BUSY | LAST | ENDING | PAUSED,
 			 .answer = answer_freeze },
 	[MSG_FROZEN] = { .answer = NULL },
+	[MSG_PLUGIN] = { .one = READY | BUSY, .answer = answer_plugin },
+	[MSG_OFFER... MSG_STATE] = { .answer = NULL },
+	[MSG_CALL] = { .one = BUSY, .answer = answer_call },
+	[MSG_ANSWERED] = { .answer = NULL },
 };
 _Static_assert(ARRAY_LEN(requests) == MSG_COUNT, "a message has no row");
 

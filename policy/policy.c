@@ -118,6 +118,8 @@ void policy_done(struct policy *p)
 	egress_rules_done(&p->egress_rules);
 	list_done(&p->add_hosts);
 	list_done(&p->labels);
+	list_done(&p->plugins);
+	plugin_uses_done(&p->plugin_uses);
 	list_done(&p->joins);
 	list_done(&p->protects);
 	policy_init(p);

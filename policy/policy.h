@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/list.h"
+#include "policy/plugin_uses.h"
 #include "policy/egress/egress_rules.h"
 
 struct err;
@@ -39,6 +40,7 @@ struct volume {
 	char *target; /* the path of the volume inside the sandbox: absolute, no //,
 		       * /./, /../, no final / */
 	bool is_writable;
+	bool is_plugin; /* the folder of a plugin, which may lie in hutch's own store */
 	bool is_cow;   /* copy-on-write: commands can write, and the host's folder stays
 			* unchanged */
 	uint64_t size; /* size in bytes, of a tmpfs only; 0: the default */
@@ -97,6 +99,8 @@ struct policy {
 	struct egress_rules egress_rules; /* the same rules, read; owned */
 	struct list add_hosts; /* the values of --add-host (extra_host.h) */
 	struct list labels;    /* of --label: KEY=VALUE each (label.h) */
+	struct list plugins;   /* the values of --plugin */
+	struct plugin_uses plugin_uses; /* the same, looked up; owned */
 	struct list protects;  /* the patterns of --protect (protect.h) */
 	bool protects_missing; /* --protect-missing: protects also names that do not
 			        * exist yet */

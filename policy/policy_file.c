@@ -72,6 +72,7 @@ const struct setting_kind setting_kinds[] = {
 	{ "limits.ulimits", "ulimit", SETTING_MAP, false },
 	{ "limits.cgroup_parent", "cgroup-parent", SETTING_TEXT, false },
 	{ "limits.best_effort", "best-effort", SETTING_YES, false },
+	{ "plugins", "plugin", SETTING_LIST, false },
 	{ "rules", "rule", SETTING_OBJECTS, false },
 	{ "lint", "lint", SETTING_YES, false },
 	{ "audit", "audit", SETTING_TEXT, true },

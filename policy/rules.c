@@ -37,6 +37,7 @@ enum deed_kind {
 	DEED_GIT_SETUP,
 	DEED_INSTALL_GIT_HOOKS,
 	DEED_MICROAGENTS,
+	DEED_PLUGIN, /* any action of a plugin */
 	DEED_KINDS
 };
 
@@ -60,6 +61,7 @@ static const char *const actions[] = {
 	[DEED_GIT_SETUP] = "git_setup",
 	[DEED_INSTALL_GIT_HOOKS] = "install_git_hooks",
 	[DEED_MICROAGENTS] = "microagents",
+	[DEED_PLUGIN] = "plugin",
 };
 _Static_assert(ARRAY_LEN(actions) == DEED_KINDS, "an action has no name");
 _Static_assert(DEED_KINDS <= 32, "a set of actions has 32 bits");

@@ -12,20 +12,26 @@
 #include "base/own.h"
 
 static const char *const names[] = {
-	[MSG_NONE] = "none",	   [MSG_HELLO] = "hello",   [MSG_EXEC] = "exec",
-	[MSG_STARTED] = "started", [MSG_FAILED] = "failed", [MSG_EXITED] = "exited",
-	[MSG_SIGNAL] = "signal",   [MSG_RESIZE] = "resize", [MSG_STOP] = "stop",
-	[MSG_CGROUP] = "cgroup",
-	[MSG_OPEN] = "open",	   [MSG_RUN] = "run",	    [MSG_CANCEL] = "cancel",
-	[MSG_READ] = "read",	   [MSG_WRITE] = "write",   [MSG_OUTPUT] = "output",
-	[MSG_CONTENT] = "content", [MSG_REPORT] = "report", [MSG_DONE] = "done",
-	[MSG_END] = "end",	   [MSG_HOLD] = "hold",
-	[MSG_EDIT] = "edit",	   [MSG_EDITED] = "edited",
-	[MSG_ERRAND] = "errand",   [MSG_RETURNED] = "returned",
-	[MSG_ENV] = "env",	   [MSG_PAUSED] = "paused",
-	[MSG_DIAL] = "dial",	   [MSG_FINISH] = "finish", [MSG_HANGUP] = "hangup",
+	[MSG_NONE] = "none",	     [MSG_HELLO] = "hello",
+	[MSG_EXEC] = "exec",	     [MSG_STARTED] = "started",
+	[MSG_FAILED] = "failed",     [MSG_EXITED] = "exited",
+	[MSG_SIGNAL] = "signal",     [MSG_RESIZE] = "resize",
+	[MSG_STOP] = "stop",	     [MSG_CGROUP] = "cgroup",
+	[MSG_OPEN] = "open",	     [MSG_RUN] = "run",
+	[MSG_CANCEL] = "cancel",     [MSG_READ] = "read",
+	[MSG_WRITE] = "write",	     [MSG_OUTPUT] = "output",
+	[MSG_CONTENT] = "content",   [MSG_REPORT] = "report",
+	[MSG_DONE] = "done",	     [MSG_END] = "end",
+	[MSG_HOLD] = "hold",	     [MSG_EDIT] = "edit",
+	[MSG_EDITED] = "edited",     [MSG_ERRAND] = "errand",
+	[MSG_RETURNED] = "returned", [MSG_ENV] = "env",
+	[MSG_PAUSED] = "paused",     [MSG_DIAL] = "dial",
+	[MSG_FINISH] = "finish",     [MSG_HANGUP] = "hangup",
 	[MSG_FINISHED] = "finished", [MSG_CLOSED] = "closed",
-	[MSG_FREEZE] = "freeze",   [MSG_FROZEN] = "frozen",
+	[MSG_FREEZE] = "freeze",     [MSG_FROZEN] = "frozen",
+	[MSG_PLUGIN] = "plugin",     [MSG_OFFER] = "offer",
+	[MSG_STATE] = "state",	     [MSG_CALL] = "call",
+	[MSG_ANSWERED] = "answered",
 };
 _Static_assert(ARRAY_LEN(names) == MSG_COUNT, "a message has no name");
 
@@ -49,11 +55,12 @@ const char *message_name(uint32_t type)
 bool message_is_from_executor(uint32_t type)
 {
 	static const bool is_from[MSG_COUNT] = {
-		[MSG_HELLO] = true,  [MSG_STARTED] = true, [MSG_FAILED] = true,
-		[MSG_EXITED] = true, [MSG_OUTPUT] = true,  [MSG_CONTENT] = true,
-		[MSG_REPORT] = true, [MSG_DONE] = true,	   [MSG_EDITED] = true,
-		[MSG_RETURNED] = true, [MSG_PAUSED] = true, [MSG_FINISHED] = true,
-		[MSG_CLOSED] = true, [MSG_FROZEN] = true,
+		[MSG_HELLO] = true,    [MSG_STARTED] = true,  [MSG_FAILED] = true,
+		[MSG_EXITED] = true,   [MSG_OUTPUT] = true,   [MSG_CONTENT] = true,
+		[MSG_REPORT] = true,   [MSG_DONE] = true,     [MSG_EDITED] = true,
+		[MSG_RETURNED] = true, [MSG_PAUSED] = true,   [MSG_FINISHED] = true,
+		[MSG_CLOSED] = true,   [MSG_FROZEN] = true,   [MSG_OFFER] = true,
+		[MSG_STATE] = true,    [MSG_ANSWERED] = true,
 	};
 
 	return type < MSG_COUNT && is_from[type];
@@ -134,6 +141,11 @@ int message_put_exec(struct buffer *b, uint32_t id, const struct exec *x, struct
 int message_put_open(struct buffer *b, uint32_t id, const struct exec *x, struct err *e)
 {
 	return put_exec(b, MSG_OPEN, id, x, e);
+}
+
+int message_put_plugin(struct buffer *b, uint32_t id, const struct exec *x, struct err *e)
+{
+	return put_exec(b, MSG_PLUGIN, id, x, e);
 }
 
 /* Reads a list of texts into a new NULL-terminated array; the texts are borrowed from

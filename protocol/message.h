@@ -13,51 +13,56 @@
 
 enum message_type {
 	MSG_NONE,
-	MSG_HELLO,   /* from the executor: its version and ids; its first message, sent
+	MSG_HELLO,    /* from the executor: its version and ids; its first message, sent
 		      * once */
-	MSG_EXEC,    /* to the executor: run a command */
-	MSG_STARTED, /* from the executor: the command's execve succeeded */
-	MSG_FAILED,  /* from the executor: its execve failed */
-	MSG_EXITED,  /* from the executor: the command ended */
-	MSG_SIGNAL,  /* to the executor: send a signal to a command's process group */
-	MSG_RESIZE,  /* to the executor: a command's terminal has a new size */
-	MSG_STOP,    /* to the executor: ask every process in the sandbox to end, then
+	MSG_EXEC,     /* to the executor: run a command */
+	MSG_STARTED,  /* from the executor: the command's execve succeeded */
+	MSG_FAILED,   /* from the executor: its execve failed */
+	MSG_EXITED,   /* from the executor: the command ended */
+	MSG_SIGNAL,   /* to the executor: send a signal to a command's process group */
+	MSG_RESIZE,   /* to the executor: a command's terminal has a new size */
+	MSG_STOP,     /* to the executor: ask every process in the sandbox to end, then
 		      * end yourself */
-	MSG_CGROUP,  /* to the executor: the cgroup that commands enter; sent once,
+	MSG_CGROUP,   /* to the executor: the cgroup that commands enter; sent once,
 		      * before other requests */
-	MSG_OPEN,    /* to the executor: start a session */
-	MSG_RUN,     /* to the executor: a command or input for a session's shell */
-	MSG_CANCEL,  /* to the executor: end an action */
-	MSG_READ,    /* to the executor: read a file */
-	MSG_WRITE,   /* to the executor: write a file */
-	MSG_OUTPUT,  /* from the executor: output of an action, while the command runs */
-	MSG_CONTENT, /* from the executor: a part of the content of an answer */
-	MSG_REPORT,  /* from the executor: the end of the answer to a MSG_RUN */
-	MSG_DONE,    /* from the executor: the end of the answer to a MSG_READ or
+	MSG_OPEN,     /* to the executor: start a session */
+	MSG_RUN,      /* to the executor: a command or input for a session's shell */
+	MSG_CANCEL,   /* to the executor: end an action */
+	MSG_READ,     /* to the executor: read a file */
+	MSG_WRITE,    /* to the executor: write a file */
+	MSG_OUTPUT,   /* from the executor: output of an action, while the command runs */
+	MSG_CONTENT,  /* from the executor: a part of the content of an answer */
+	MSG_REPORT,   /* from the executor: the end of the answer to a MSG_RUN */
+	MSG_DONE,     /* from the executor: the end of the answer to a MSG_READ or
 		      * MSG_WRITE */
-	MSG_END,     /* to the executor: end a command or a session, with all its
+	MSG_END,      /* to the executor: end a command or a session, with all its
 		      * descendants */
-	MSG_HOLD,    /* to the executor: pause all processes, or one action's output; or
+	MSG_HOLD,     /* to the executor: pause all processes, or one action's output; or
 		      * let them go on */
-	MSG_EDIT,    /* to the executor: edit a file, or show it as an editor does */
-	MSG_EDITED,  /* from the executor: the end of the answer to a MSG_EDIT */
-	MSG_ERRAND,  /* to the executor: an errand, such as a search or a change in a
+	MSG_EDIT,     /* to the executor: edit a file, or show it as an editor does */
+	MSG_EDITED,   /* from the executor: the end of the answer to a MSG_EDIT */
+	MSG_ERRAND,   /* to the executor: an errand, such as a search or a change in a
 		      * folder */
 	MSG_RETURNED, /* from the executor: the end of the answer to a MSG_ERRAND */
-	MSG_ENV,     /* to the executor: change environment variables of all sessions */
-	MSG_PAUSED,  /* from the executor: all processes got the SIGSTOP of a MSG_HOLD */
-	MSG_DIAL,    /* to the executor: connect to a port in the sandbox */
-	MSG_FINISH,  /* to the executor: the connection's pipe has no bytes after those
+	MSG_ENV,      /* to the executor: change environment variables of all sessions */
+	MSG_PAUSED,   /* from the executor: all processes got the SIGSTOP of a MSG_HOLD */
+	MSG_DIAL,     /* to the executor: connect to a port in the sandbox */
+	MSG_FINISH,   /* to the executor: the connection's pipe has no bytes after those
 		      * in it */
-	MSG_HANGUP,  /* to the executor: reset that connection */
+	MSG_HANGUP,   /* to the executor: reset that connection */
 	MSG_FINISHED, /* from the executor: the connection's other pipe has no bytes
 		       * after those in it */
-	MSG_CLOSED,  /* from the executor: a connection has ended; the last message about
+	MSG_CLOSED,   /* from the executor: a connection has ended; the last message about
 		      * it */
-	MSG_FREEZE,  /* to the executor: stop all processes with ptrace(2), or let them
+	MSG_FREEZE,   /* to the executor: stop all processes with ptrace(2), or let them
 		      * go on */
-	MSG_FROZEN,  /* from the executor: all processes are stopped, or the reason why
+	MSG_FROZEN,   /* from the executor: all processes are stopped, or the reason why
 		      * they are not */
+	MSG_PLUGIN,   /* to the executor: a plugin of the sandbox (protocol/plugin.h) */
+	MSG_OFFER,    /* from the executor: the actions that a plugin answers */
+	MSG_STATE,    /* from the executor: the state of a plugin's process */
+	MSG_CALL,     /* to the executor: an action for a plugin */
+	MSG_ANSWERED, /* from the executor: the end of the answer to a MSG_CALL */
 	MSG_COUNT
 };
 
@@ -190,9 +195,11 @@ struct exited {
 int message_put_hello(struct buffer *b, const struct hello *h, struct err *e);
 int message_get_hello(const struct frame *f, struct hello *ret, struct err *e);
 
-/* Puts a MSG_EXEC, or a MSG_OPEN, which has the same body. */
+/* Puts a MSG_EXEC, or a MSG_OPEN or MSG_PLUGIN, which have the same body. */
 int message_put_exec(struct buffer *b, uint32_t id, const struct exec *x, struct err *e);
 int message_put_open(struct buffer *b, uint32_t id, const struct exec *x, struct err *e);
+int message_put_plugin(struct buffer *b, uint32_t id, const struct exec *x,
+		       struct err *e);
 int message_get_exec(const struct frame *f, struct exec *ret, struct err *e);
 void exec_done(struct exec *x);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "actions/plugin_find.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/list.h"
@@ -401,7 +402,8 @@ int create_options_parse(struct create_options *o, char **argv, struct err *e)
 	if (o->options.wants_help)
 		return 0;
 	if (take_name(o, e) < 0 || (verb == VERB_START && take_up(o, e) < 0) ||
-	    check_main(o, e) < 0 || policy_check(&o->policy, e) < 0 ||
+	    check_main(o, e) < 0 || plugin_find_all(&o->policy, e) < 0 ||
+	    policy_check(&o->policy, e) < 0 ||
 	    egress_policy_check_name(&o->policy, o->name, e) < 0)
 		return -1;
 	if (check_lease(&o->options, e) < 0)

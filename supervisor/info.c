@@ -107,6 +107,31 @@ static void put_network(const struct launch *l, struct buffer *b)
 	json_write_close(b, "}");
 }
 
+/* Returns the address of the plugin's published port, allocated; NULL: it has none. */
+static char *url_of(const struct ports *ports, const struct known_plugin *p)
+{
+	for (size_t i = 0; p->url && i < ports->count; i++)
+		if (ports->all[i].guest == p->port)
+			return text_format("http://%s%s", ports->all[i].at.host, p->url);
+	return NULL;
+}
+
+static void put_plugins(const struct supervisor *s, struct buffer *b)
+{
+	const struct plugin_table *t = &s->dispatcher.plugins;
+
+	json_write_open(b, "plugins", "[");
+	for (size_t i = 0; i < t->count; i++) {
+		AUTO_FREE char *url = url_of(&s->launch->ports, &t->all[i]);
+		json_write_open(b, NULL, "{");
+		plugin_table_put(b, &t->all[i]);
+		json_write_text(b, "version", t->all[i].version);
+		json_write_text(b, "url", url);
+		json_write_close(b, "}");
+	}
+	json_write_close(b, "]");
+}
+
 char *supervisor_info(const struct supervisor *s)
 {
 	const struct launch *l = s->launch;
@@ -140,6 +165,7 @@ char *supervisor_info(const struct supervisor *s)
 	json_write_raw(&b, "limits", limits);
 	put_network(l, &b);
 	json_write_raw(&b, "egress", egress);
+	put_plugins(s, &b);
 	main_process_put(s, &b);
 	json_write_number(&b, "pid", l->sandbox.pid);
 	json_write_text(&b, "version", HUTCH_VERSION);

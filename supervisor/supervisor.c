@@ -244,6 +244,18 @@ static void on_egress_news(void *context, const struct egress_news *n, int64_t n
 	supervisor_event(s, "refused", members);
 }
 
+static void tell_plugin(void *context, const struct known_plugin *p)
+{
+	struct supervisor *s = context;
+	struct buffer b;
+
+	json_write_begin(&b);
+	plugin_table_put(&b, p);
+	AUTO_FREE char *members = json_write_end(&b);
+	redact_json_text(&s->dispatcher.secrets, &members);
+	supervisor_event(s, "plugin", members);
+}
+
 static void on_signals(struct supervisor *s)
 {
 	struct signalfd_siginfo info;
@@ -461,6 +473,7 @@ static void init(struct supervisor *s)
 {
 	dispatcher_init(&s->dispatcher);
 	s->dispatcher.look_at_clock = look_at_clock;
+	s->dispatcher.tell_plugin = tell_plugin;
 	s->dispatcher.context = s;
 	supervisor_look_at_clock(s);
 	s->limits = s->launch->policy->limits;

@@ -520,6 +520,14 @@ static int take_rule(struct run_options *o, const char *value, struct err *e)
 	return 0;
 }
 
+static int take_plugin(struct run_options *o, const char *value, struct err *e)
+{
+	if (!*value)
+		return err_set(e, ERR_USAGE, "--plugin: a name or a folder was expected");
+	list_add(&o->policy->plugins, value);
+	return 0;
+}
+
 static int take_audit(struct run_options *o, const char *value, struct err *e)
 {
 	return audit_check(value, e) < 0 ? -1 : set_text(&o->policy->audit, value);
@@ -631,6 +639,8 @@ const struct option option_table[] = {
 	{ 0, "learn", "FILE", take_learn, "write the policy it would need into FILE" },
 	{ 0, "dry-run", NULL, take_dry_run, "print the plan and run nothing" },
 	{ 0, "stream", NULL, take_stream, "events of output as it comes, too" },
+	{ 0, "plugin", "NAME|DIR", take_plugin,
+	  "a program inside for actions: man hutch-act" },
 	{ 0, "rule", "JSON", take_rule, "a rule for actions: man hutch-policy" },
 	{ 0, "confirm", NULL, take_confirm, "ask the client about actions" },
 	{ 0, "lint", NULL, take_lint, "add messages of the rootfs' linter to edits" },

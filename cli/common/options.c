@@ -48,6 +48,7 @@ static const struct {
 	{ "pull", MAKERS & ~VERB_FORK },
 	{ "stream", VERB_ACT },
 	{ "confirm", VERB_ACT },
+	{ "plugin", VERB_ACT | BOXES },
 	{ "rule", VERB_ACT | BOXES | VERB_WHY },
 	{ "dry-run", VERB_RUN | VERB_ACT },
 	{ "ttl", BOXES },

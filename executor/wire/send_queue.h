@@ -15,8 +15,8 @@
  * this by one more answer (a file as base64, or an editor's answer) and by the reports of
  * all sessions. */
 #define SEND_QUEUE_HIGH (256u << 10)
-/* A closing message is at most this large: the largest holds two paths. */
-#define SEND_QUEUE_END_MAX (16u << 10)
+/* A closing message is at most this large: the largest is a MSG_ANSWERED. */
+#define SEND_QUEUE_END_MAX (32u << 10)
 
 struct channel;
 struct err;

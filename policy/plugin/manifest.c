@@ -498,6 +498,8 @@ static int check_arg(const struct plugin_member *m, const struct json_at *at,
 		return json_number(at, &number, e);
 	case PLUGIN_FLAG:
 		return json_bool(at, &flag, e);
+	case PLUGIN_PNG:
+	case PLUGIN_ANY:
 	default:
 		return 0;
 	}

@@ -186,6 +186,18 @@ static void plan_image_environment(struct plan *p, const struct policy *policy)
 		set_unless_said(p, policy, p->store_image->launch_config.env.items[i]);
 }
 
+/* Puts folders in front of those in the variable; NULL: none. */
+static void put_first(struct list *env, const char *name, const char *folders)
+{
+	const char *others = list_get_env(env, name);
+	AUTO_FREE char *pair = text_format("%s=%s%s%s", name, folders ? folders : "",
+					   others && *others ? ":" : "",
+					   others ? others : "");
+
+	if (folders)
+		list_set_env(env, pair);
+}
+
 static void plan_environment(struct plan *p, const struct policy *policy)
 {
 	AUTO_FREE char *shell = image_shell(p, policy);
@@ -198,6 +210,8 @@ static void plan_environment(struct plan *p, const struct policy *policy)
 		plan_account(p, policy, user);
 	if (p->store_image)
 		plan_image_environment(p, policy);
+	put_first(&p->env, "PATH", policy->plugin_uses.path);
+	put_first(&p->env, "PYTHONPATH", policy->plugin_uses.python_path);
 }
 
 static void plan_command(struct plan *p, const struct policy *policy)

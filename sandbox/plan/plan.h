@@ -24,7 +24,6 @@
 #include "sandbox/kernel/idmap.h"
 #include "sandbox/kernel/rlimits.h"
 #include "sandbox/plan/image_user.h"
-#include "sandbox/plan/plugin_uses.h"
 
 struct err;
 struct host_user;
@@ -138,7 +137,6 @@ struct plan {
 
 	char *hostname, *workdir; /* owned */
 	struct list env, argv;
-	struct plugin_uses plugins; /* owned */
 
 	/* Members for --protect-missing: */
 	const struct list *protects; /* borrowed from the policy: the protected patterns

@@ -1,0 +1,176 @@
+#include <string.h>
+
+#include "actions/dispatcher.h"
+#include "actions/observe_plugin.h"
+#include "base/err.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "protocol/action.h"
+#include "protocol/plugin.h"
+
+/* --- the plugins -------------------------------------------------------------------- */
+
+/* Tells the executor of a plugin.  Returns false if there is no room for the message
+ * now. */
+static bool introduce(struct dispatcher *d, struct known_plugin *p)
+{
+	char *argv[] = { p->name, p->folder, NULL };
+	struct exec x = d->shell;
+	struct list env = { 0 };
+	uint32_t id = queue_new_id(&d->queue);
+
+	for (char *const *at = d->shell.env; *at; at++)
+		list_add(&env, *at);
+	for (size_t i = 0; i < p->environment.count; i++)
+		list_set_env(&env, p->environment.items[i]);
+	x.flags = 0;
+	x.argv = argv;
+	x.env = env.items;
+	bool is_put = message_put_plugin(d->wire, id, &x, NULL) == 0;
+	list_done(&env);
+	if (is_put)
+		p->id = id;
+	return is_put;
+}
+
+void dispatcher_introduce(struct dispatcher *d)
+{
+	for (size_t i = 0; i < d->plugins.count; i++)
+		if (!d->plugins.all[i].id && !introduce(d, &d->plugins.all[i]))
+			return;
+}
+
+static void tell(const struct dispatcher *d, const struct known_plugin *p)
+{
+	if (d->tell_plugin)
+		d->tell_plugin(d->context, p);
+}
+
+int dispatcher_offer(struct dispatcher *d, struct known_plugin *p, const struct frame *f,
+		     struct err *e)
+{
+	return plugin_table_offer(&d->plugins, p, f, e);
+}
+
+int dispatcher_state(struct dispatcher *d, struct known_plugin *p, const struct frame *f,
+		     struct err *e)
+{
+	if (plugin_table_state(p, f, e) < 0)
+		return -1;
+	tell(d, p);
+	return 0;
+}
+
+/* --- their actions ------------------------------------------------------------------ */
+
+static uint64_t timeout_of(const struct action *a)
+{
+	double ms = a->timeout_s * 1000;
+
+	if (a->timeout_s <= 0)
+		return 0;
+	return ms < 1 ? 1 : ms > PLUGIN_MS_MAX ? PLUGIN_MS_MAX : (uint64_t)ms;
+}
+
+/* Answers an action that no plugin of the sandbox answers: with the reason why its plugin
+ * failed, if only that one is missing. */
+static void finish_unknown(struct dispatcher *d, struct task *t)
+{
+	struct err e;
+
+	for (size_t i = 0; i < d->plugins.count; i++)
+		if (d->plugins.all[i].state == PLUGIN_FAILED &&
+		    !d->plugins.all[i].action_count) {
+			AUTO_FREE char *text =
+				text_format("ERROR: %s", d->plugins.all[i].reason);
+			return dispatcher_finish_error(d, t, "HUTCH$PLUGIN", text);
+		}
+	if (t->action.refusal)
+		return dispatcher_finish_error(d, t, "", t->action.refusal);
+	(void)action_unknown(&t->action, &e);
+	AUTO_FREE char *text = text_format("ERROR: %s", e.text);
+	dispatcher_finish_error(d, t, "HUTCH$BAD_ACTION", text);
+}
+
+enum seated dispatcher_seat_plugin(struct dispatcher *d, struct task *t)
+{
+	if (!plugin_table_is_known(&d->plugins))
+		return SEATED_WAITS;
+	t->plugin = plugin_table_answerer(&d->plugins, t->action.name, &t->offered);
+	if (t->plugin)
+		return t->plugin->is_busy ? SEATED_WAITS : SEATED_GO;
+	finish_unknown(d, t);
+	return SEATED_DONE;
+}
+
+void dispatcher_put_call(struct dispatcher *d, const struct session *s, struct task *t,
+			 struct err *e)
+{
+	const struct action *a = &t->action;
+	const struct plugin_call c = {
+		.plugin = t->plugin->id,
+		.session = s->is_open ? s->id : 0,
+		.timeout_ms = timeout_of(a),
+		.is_streamed = t->is_streamed,
+		.cwd = d->shell.cwd,
+		.action = a->name,
+		.args = { (const uint8_t *)a->args, a->args ? strlen(a->args) : 0 },
+	};
+
+	t->plugin->is_busy = true;
+	t->deadline_ms = dispatcher_now(d) + plugin_table_ms(t->plugin, c.timeout_ms) +
+			 DISPATCHER_GRACE_MS;
+	(void)plugin_put_call(d->wire, t->id, &c, e); /* cannot fail: action_decode() has
+						       * checked the lengths */
+}
+
+/* --- answers ------------------------------------------------------------------------- */
+
+static void finish_failed(struct dispatcher *d, struct task *t, uint32_t outcome)
+{
+	AUTO_FREE char *reason = text_format("%.*s", (int)buffer_len(&t->content),
+					     (const char *)buffer_data(&t->content));
+
+	if (outcome == OUTCOME_CANCELLED)
+		return dispatcher_finish_error(d, t, "HUTCH$CANCELLED",
+					       "ERROR: The action was cancelled.");
+	if (outcome == OUTCOME_REFUSED)
+		return dispatcher_finish_error(d, t, "HUTCH$PLUGIN", reason);
+	AUTO_FREE char *text = text_format("ERROR: %s", reason);
+	dispatcher_finish_error(d, t, "HUTCH$PLUGIN", text);
+}
+
+static int check_length(const struct plugin_answer *a, const struct task *t,
+			struct err *e)
+{
+	uint64_t total = 0;
+
+	for (uint32_t i = 0; i < a->part_count; i++)
+		total += plugin_part_len(&a->parts[i]);
+	return total == buffer_len(&t->content)
+		       ? 0
+		       : err_set(e, ERR_PROTOCOL, "it sent %zu bytes of an answer of %llu",
+				 buffer_len(&t->content), (unsigned long long)total);
+}
+
+int dispatcher_answered(struct dispatcher *d, struct task *t, const struct frame *f,
+			struct err *e)
+{
+	struct plugin_answer a;
+	struct buffer line;
+
+	if (t->action.kind != ACT_PLUGIN)
+		return err_set(e, ERR_PROTOCOL,
+			       "it sent a plugin's answer to another action");
+	if (plugin_get_answer(f, &a, e) < 0 || check_length(&a, t, e) < 0)
+		return -1;
+	if (a.outcome != OUTCOME_DONE) {
+		finish_failed(d, t, a.outcome);
+		return 0;
+	}
+	const struct observed o = dispatcher_observed(d, t);
+	buffer_init(&line, DISPATCHER_LINE_MAX);
+	observe_plugin(&line, &o, t->offered, &a);
+	dispatcher_finish(d, t, &line);
+	return 0;
+}

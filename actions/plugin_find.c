@@ -1,0 +1,241 @@
+#include "actions/plugin_find.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/hex.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/nearest.h"
+#include "base/own.h"
+#include "policy/plugin/manifest.h"
+#include "policy/plugin_uses.h"
+#include "policy/policy.h"
+#include "policy/port_spec.h"
+#include "sandbox/kernel/program.h"
+#include "store/folders.h"
+
+#define IMAGE_PLUGINS "/usr/share/hutch/plugins"
+#define TOKEN_DIGITS  32
+
+/* --- where it is ------------------------------------------------------------------ */
+
+static bool is_folder(const char *path)
+{
+	struct stat st;
+
+	return path && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+char *plugin_find_installed(const char *name)
+{
+	AUTO_FREE char *data = folder_path(FOLDER_DATA);
+
+	return data ? text_format("%s/plugins/%s/venv", data, name) : NULL;
+}
+
+char *plugin_find_shipped(const char *name)
+{
+	AUTO_FREE char *data = folder_path(FOLDER_DATA);
+	AUTO_FREE char *mine = data ? text_format("%s/plugins/%s", data, name) : NULL;
+	AUTO_FREE char *file = mine ? text_format("%s/" MANIFEST_FILE, mine) : NULL;
+	AUTO_FREE char *below = text_format("plugins/%s/" MANIFEST_FILE, name);
+	char *path = NULL;
+
+	if (file && access(file, F_OK) == 0) {
+		char *found = mine;
+		mine = NULL;
+		return found;
+	}
+	if (program_find(below, &path, NULL) < 0)
+		return NULL;
+	*strrchr(path, '/') = '\0';
+	return path;
+}
+
+static int not_found(const char *name, struct err *e)
+{
+	static const char *const shipped[] = { "jupyter", "agent_skills", "browser",
+					       "file_viewer", "vscode" };
+	struct nearest n;
+
+	nearest_init(&n, name, strlen(name));
+	for (size_t i = 0; i < ARRAY_LEN(shipped); i++)
+		nearest_try(&n, shipped[i]);
+	(void)err_set(e, ERR_NOT_FOUND, "--plugin %.64s: there is no such plugin", name);
+	if (nearest_name(&n))
+		return nearest_suggest(&n, "", e);
+	return err_remedy(e, "hutch plugin ls lists the plugins; a folder is named with a "
+			     "'/': --plugin ./%.64s", name);
+}
+
+/* --- its plugin.json --------------------------------------------------------------- */
+
+/* Reads the file, which must be a regular one of at most MANIFEST_MAX bytes. */
+static int read_text(const char *path, char *to, size_t *ret_len, struct err *e)
+{
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_sys(e, "read %.500s", path);
+	if (!S_ISREG(st.st_mode) || st.st_size > (off_t)MANIFEST_MAX)
+		return err_set(e, ERR_USAGE,
+			       "read %.500s: a file of at most %u bytes was expected",
+			       path, MANIFEST_MAX);
+	ssize_t n = read(fd, to, MANIFEST_MAX);
+	if (n < 0)
+		return err_sys(e, "read %.500s", path);
+	*ret_len = (size_t)n;
+	return 0;
+}
+
+static int read_manifest(const char *folder, const char *name, struct manifest *ret,
+			 struct err *e)
+{
+	AUTO_FREE char *path = text_format("%s/" MANIFEST_FILE, folder);
+	AUTO_FREE char *text = mem_new(MANIFEST_MAX);
+	size_t len = 0;
+
+	if (read_text(path, text, &len, e) < 0)
+		return -1;
+	return manifest_read(text, len, name, ret, e) < 0 ? err_in(e, "%.200s", folder)
+							  : 0;
+}
+
+/* --- what it needs ------------------------------------------------------------------ */
+
+static void show(struct policy *p, const char *name, const char *source,
+		 const char *target)
+{
+	AUTO_FREE char *from = text_format("--plugin %s", name);
+	struct volume *v = policy_add_volume(p, VOLUME_BIND, from);
+
+	v->source = text_copy(source);
+	v->target = text_copy(target);
+	v->is_plugin = true;
+}
+
+/* Puts FOLDER/BELOW in front of the folders in *path. */
+static void put_first(char **path, const char *folder, const char *below)
+{
+	if (!below)
+		return;
+	char *longer = text_format("%s/%s%s%s", folder, below, *path ? ":" : "",
+				   *path ? *path : "");
+	free(*path);
+	*path = longer;
+}
+
+/* Returns the URL with the token in it, allocated. */
+static char *url_with(const char *url, const char *token)
+{
+	static const char mark[] = "${token}";
+	const char *at = strstr(url, mark);
+
+	if (!at)
+		return text_copy(url);
+	return text_format("%.*s%s%s", (int)(at - url), url, token,
+			   at + sizeof(mark) - 1);
+}
+
+static int publish(struct policy *p, struct plugin_use *use, const struct manifest *m,
+		   struct err *e)
+{
+	AUTO_FREE char *word = text_format("127.0.0.1:0:%u", m->port);
+
+	if (!m->port)
+		return 0;
+	use->port = m->port;
+	use->token = mem_new(TOKEN_DIGITS + 1);
+	if (hex_random(use->token, TOKEN_DIGITS, e) < 0)
+		return -1;
+	use->url = url_with(m->url ? m->url : "/", use->token);
+	return port_spec_add(p, word, e) < 0 ? err_in(e, "--plugin %s", use->name) : 0;
+}
+
+static int take_folder(struct policy *p, struct plugin_use *use, const char *folder,
+		       struct err *e)
+{
+	AUTO_FREE char *venv = plugin_find_installed(use->name);
+	struct manifest m;
+
+	if (read_manifest(folder, use->name, &m, e) < 0)
+		return err_in(e, "--plugin");
+	use->folder = text_format(PLUGIN_USES_DIR "/%s", use->name);
+	show(p, use->name, folder, use->folder);
+	if (is_folder(venv)) {
+		use->venv = text_format(PLUGIN_USES_DIR "/%s.venv", use->name);
+		show(p, use->name, venv, use->venv);
+	}
+	put_first(&p->plugin_uses.path, use->folder, m.path);
+	put_first(&p->plugin_uses.python_path, use->folder, m.python_path);
+	int published = publish(p, use, &m, e);
+	manifest_done(&m);
+	return published;
+}
+
+/* --- the words ---------------------------------------------------------------------- */
+
+static struct plugin_use *add(struct policy *p, const char *name, struct err *e)
+{
+	for (size_t i = 0; i < p->plugin_uses.count; i++)
+		if (!strcmp(p->plugin_uses.items[i].name, name)) {
+			(void)err_set(e, ERR_USAGE, "--plugin: '%s' is named twice", name);
+			return NULL;
+		}
+	if (p->plugin_uses.count == PLUGIN_USES_MAX) {
+		(void)err_set(e, ERR_LIMIT, "--plugin: %d plugins are the most",
+			      PLUGIN_USES_MAX);
+		return NULL;
+	}
+	return plugin_uses_add(&p->plugin_uses, name);
+}
+
+static int find_path(struct policy *p, const char *word, struct err *e)
+{
+	AUTO_FREE char *real = realpath(word, NULL);
+
+	if (!real)
+		return err_sys(e, "--plugin %.300s", word);
+	const char *name = strrchr(real, '/') + 1;
+	if (!manifest_is_name(name))
+		return err_set(e, ERR_USAGE,
+			       "--plugin %.300s: the folder's name is the plugin's: 1 to 32 "
+			       "of a-z 0-9 _ -, first a letter", word);
+	struct plugin_use *use = add(p, name, e);
+	return use ? take_folder(p, use, real, e) : -1;
+}
+
+static int find_name(struct policy *p, const char *name, struct err *e)
+{
+	AUTO_FREE char *folder = manifest_is_name(name) ? plugin_find_shipped(name) : NULL;
+
+	if (!manifest_is_name(name) || (!folder && p->image == IMAGE_HOST))
+		return not_found(name, e);
+	struct plugin_use *use = add(p, name, e);
+	if (!use)
+		return -1;
+	if (folder)
+		return take_folder(p, use, folder, e);
+	use->folder = text_format(IMAGE_PLUGINS "/%s", name);
+	return 0;
+}
+
+int plugin_find_all(struct policy *p, struct err *e)
+{
+	for (size_t i = 0; i < p->plugins.count; i++) {
+		const char *word = p->plugins.items[i];
+		int found = strchr(word, '/') ? find_path(p, word, e)
+					      : find_name(p, word, e);
+		if (found < 0)
+			return -1;
+	}
+	return 0;
+}
