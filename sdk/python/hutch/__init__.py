@@ -17,8 +17,9 @@ from .errors import (ActionCancelledError, ActionEndedError, ActionError, Action
                      RefusedError, TimeoutError, UnavailableError, UnsupportedError)
 from .git import AsyncGit, Git
 from .microagents import Microagent
-from .observations import (ChangesObservation, DiffObservation, EditObservation, EnvObservation,
-                           ErrorObservation, GitChange, GitDiff, Hutch, MicroagentsObservation,
+from .observations import (BrowserObservation, ChangesObservation, DiffObservation, EditObservation,
+                           EnvObservation, ErrorObservation, GitChange, GitDiff, Hutch,
+                           IPythonObservation, MicroagentsObservation,
                            MoveObservation, NamesObservation, NullObservation, Observation,
                            PathObservation, ReadObservation, Refusal, Repository,
                            RepositoryObservation, RunObservation, Stat, StatObservation)
@@ -38,11 +39,11 @@ __all__ = [
     "AgentRuntimeError", "AgentRuntimeNotFoundError", "AgentRuntimeNotReadyError",
     "AgentRuntimeTimeoutError", "AgentRuntimeUnavailableError", "Ask", "AsyncEvents", "AsyncGit",
     "AsyncInput", "AsyncNet", "AsyncOutput", "AsyncPool", "AsyncProcess", "AsyncQuestions",
-    "AsyncSandbox", "BuildError", "BusyError", "CallbackError", "Change", "ChangesObservation",
+    "AsyncSandbox", "BrowserObservation", "BuildError", "BusyError", "CallbackError", "Change", "ChangesObservation",
     "CommandError", "Completed", "DiffObservation", "DisconnectedError", "EditObservation", "End",
     "EnvObservation", "ErrorObservation", "Event", "Events", "ExistsError", "Exit",
     "FileMissingError", "FolderError", "ForkedError", "Git", "GitChange", "GitDiff", "Hutch",
-    "HutchError", "Info", "InternalError", "InvalidActionError", "InvalidError", "LimitError",
+    "HutchError", "IPythonObservation", "Info", "InternalError", "InvalidActionError", "InvalidError", "LimitError",
     "Limits", "LogEntry", "Microagent", "MicroagentsObservation", "MoveObservation",
     "NamesObservation", "Net", "NetChange", "NetConnection", "NetQuestion", "NetRule", "NetRules",
     "NoSpaceError", "NotAppliedError", "NotFoundError", "NullObservation", "Observation", "PathObservation",

@@ -39,6 +39,20 @@ def run(command: str, *, session: Optional[str] = None, timeout: Optional[float]
                           **{k: True for k, is_on in switches.items() if is_on}}, session, timeout)
 
 
+def ipython(code: str, *, session: Optional[str] = None,
+            timeout: Optional[float] = None) -> Object:
+    return action("run_ipython", {"code": code}, session, timeout)
+
+
+def browse(url: str, *, session: Optional[str] = None, timeout: Optional[float] = None) -> Object:
+    return action("browse", {"url": url}, session, timeout)
+
+
+def browse_interactive(browser_actions: str, *, session: Optional[str] = None,
+                       timeout: Optional[float] = None) -> Object:
+    return action("browse_interactive", {"browser_actions": browser_actions}, session, timeout)
+
+
 def confirm(ask: int, allow: bool) -> Object:
     return _without_id("confirm", {"ask": ask, "allow": allow})
 

@@ -23,10 +23,10 @@ from .errors import (BuildError, CallbackError, DisconnectedError, HutchError, I
 from .fields import Object
 from .microagents import Microagent
 from .notices import AsyncNotices, EventKind
-from .observations import (EditObservation, EnvObservation, MicroagentsObservation, MoveObservation,
-                           NamesObservation, Observation, PathObservation, ReadObservation,
-                           RepositoryObservation, RunObservation, StatObservation, observation,
-                           raise_if_not_done)
+from .observations import (BrowserObservation, EditObservation, EnvObservation, IPythonObservation,
+                           MicroagentsObservation, MoveObservation, NamesObservation, Observation,
+                           PathObservation, ReadObservation, RepositoryObservation, RunObservation,
+                           StatObservation, observation, raise_if_not_done)
 from .process import OUTPUT_MAX
 from .program import Program, Words, parsed
 from .records import (Ask, Change, Completed, End, Event, Info, Limits, LogEntry, Port,
@@ -241,6 +241,24 @@ class AsyncSandbox:
         return await self._do(RunObservation, actions.run(
             command, session=session, timeout=timeout, is_input=is_input, blocking=blocking,
             hidden=hidden, is_static=is_static, cwd=cwd), on_output)
+
+    async def ipython(self, code: str, *, session: Optional[str] = None,
+                      timeout: Optional[float] = None,
+                      on_output: Optional[OnOutput] = None) -> IPythonObservation:
+        """Runs a cell in the kernel of the plugin `jupyter`, which the sandbox must have."""
+        return await self._do(IPythonObservation, actions.ipython(
+            code, session=session, timeout=timeout), on_output)
+
+    async def browse(self, url: str, *, session: Optional[str] = None,
+                     timeout: Optional[float] = None) -> BrowserObservation:
+        """Opens a page in the browser of the plugin `browser`, which the sandbox must have."""
+        return await self._do(BrowserObservation, actions.browse(url, session=session, timeout=timeout))
+
+    async def browse_interactive(self, browser_actions: str, *, session: Optional[str] = None,
+                                 timeout: Optional[float] = None) -> BrowserObservation:
+        """Does browser actions, such as `click('12')`, in that browser."""
+        return await self._do(BrowserObservation, actions.browse_interactive(
+            browser_actions, session=session, timeout=timeout))
 
     async def read(self, path: str, start: Optional[int] = None, end: Optional[int] = None, *,
                    session: Optional[str] = None) -> str:

@@ -72,6 +72,15 @@ def flag(o: Object, key: str) -> bool:
     return value
 
 
+def text_map(o: Object, key: str) -> Dict[str, str]:
+    value = o.get(key)
+    if value is None:
+        return {}
+    if not isinstance(value, dict) or not all(isinstance(one, str) for one in value.values()):
+        raise wrong(key, value)
+    return value
+
+
 def texts(o: Object, key: str) -> List[str]:
     value = a_list(o.get(key), key)
     if not all(isinstance(one, str) for one in value):

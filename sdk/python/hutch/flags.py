@@ -84,6 +84,7 @@ if TYPE_CHECKING:
         audit: Path
         rule: Union[str, Mapping[str, Any], Sequence[Union[str, Mapping[str, Any]]]]
         lint: bool
+        plugin: Union[str, Sequence[str]]
 
     class Flags(ForkFlags, total=False):
         """The flags of `hutch create`."""
@@ -108,7 +109,7 @@ FLAGS: Dict[str, str] = {
     "pids_limit": "one", "disk": "one", "cgroup_parent": "one", "best_effort": "switch",
     "ulimit": "pairs", "timeout": "duration", "ttl": "duration", "idle_timeout": "duration",
     "sample": "duration",
-    "audit": "one", "rule": "rule", "lint": "switch",
+    "audit": "one", "plugin": "many", "rule": "rule", "lint": "switch",
     "main": "main", "restart": "one", "stop_signal": "one", "entrypoint": "one", "rm": "switch",
 }
 NOT_FORK = ("image", "pull")

@@ -87,6 +87,8 @@ class Hutch:
     changes: Optional[List[GitChange]] = None
     diff: Optional[GitDiff] = None
     microagents: Optional[List[agents.Microagent]] = None
+    data: Dict[str, str] = field(default_factory=dict)
+    note: Optional[str] = None
 
 
 @dataclass
@@ -137,6 +139,30 @@ class RunObservation(Observation):
             error.exit_code = self.exit_code
             raise error
         return self
+
+
+@dataclass
+class IPythonObservation(Observation):
+    """The observation of a cell.  `image_urls` are its pictures, as `data:` URLs; SVG, HTML and
+    others are texts in `hutch.data`."""
+
+    code: str
+    image_urls: List[str]
+
+
+@dataclass
+class BrowserObservation(Observation):
+    """The observation of browse and browse_interactive.  `screenshot` and `set_of_marks` are
+    `data:` URLs, or empty; `error` says that the last browser action failed, and
+    `last_browser_action_error` how."""
+
+    url: str
+    error: bool
+    screenshot: str
+    set_of_marks: str
+    open_pages_urls: List[str]
+    active_page_index: int
+    last_browser_action_error: str
 
 
 @dataclass
@@ -287,7 +313,8 @@ def _hutch(value: object) -> Hutch:
                  fields.number(o, "took_ms"), _stat(o["stat"]) if o.get("stat") else None,
                  _repository(o["git"]) if o.get("git") else None,
                  _list_of(o, "changes", _change), _diff(o["diff"]) if o.get("diff") else None,
-                 _list_of(o, "microagents", _microagent))
+                 _list_of(o, "microagents", _microagent), fields.text_map(o, "data"),
+                 fields.text_or_none(o, "note"))
 
 
 def _run(x: Object, hutch: Hutch) -> Tuple[Any, ...]:
@@ -295,6 +322,19 @@ def _run(x: Object, hutch: Hutch) -> Tuple[Any, ...]:
     return (fields.text(x, "command"), fields.whole(m, "exit_code"), fields.whole(m, "pid"),
             fields.text_or_none(m, "working_dir"), fields.text_or_none(m, "prefix") or "",
             fields.text_or_none(m, "suffix") or "")
+
+
+def _ipython(x: Object, hutch: Hutch) -> Tuple[Any, ...]:
+    urls = [] if x.get("image_urls") is None else fields.texts(x, "image_urls")
+    return (fields.text(x, "code"), urls)
+
+
+def _browser(x: Object, hutch: Hutch) -> Tuple[Any, ...]:
+    pages = [] if x.get("open_pages_urls") is None else fields.texts(x, "open_pages_urls")
+    return (fields.text_or_none(x, "url") or "", bool(x.get("error")),
+            fields.text_or_none(x, "screenshot") or "", fields.text_or_none(x, "set_of_marks") or "",
+            pages, fields.whole_or_none(x, "active_page_index") or 0,
+            fields.text_or_none(x, "last_browser_action_error") or "")
 
 
 def _path(x: Object, hutch: Hutch) -> Tuple[Any, ...]:
@@ -319,6 +359,8 @@ def _of_hutch(key: str) -> Callable[[Object, Hutch], Tuple[Any, ...]]:
 
 _KINDS: Dict[str, Tuple[Type[Observation], Callable[[Object, Hutch], Tuple[Any, ...]]]] = {
     "run": (RunObservation, _run),
+    "run_ipython": (IPythonObservation, _ipython),
+    "browse": (BrowserObservation, _browser),
     "read": (ReadObservation, _path),
     "write": (PathObservation, _path),
     "remove": (PathObservation, _path),

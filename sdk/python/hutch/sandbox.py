@@ -22,10 +22,10 @@ from .fields import Object
 from .link import Link
 from .microagents import Microagent
 from .notices import EventKind, Notices
-from .observations import (EditObservation, EnvObservation, MicroagentsObservation, MoveObservation,
-                           NamesObservation, Observation, PathObservation, ReadObservation,
-                           RepositoryObservation, RunObservation, StatObservation, observation,
-                           raise_if_not_done)
+from .observations import (BrowserObservation, EditObservation, EnvObservation, IPythonObservation,
+                           MicroagentsObservation, MoveObservation, NamesObservation, Observation,
+                           PathObservation, ReadObservation, RepositoryObservation, RunObservation,
+                           StatObservation, observation, raise_if_not_done)
 from .process import Process
 from .program import Program, Words, parsed
 from .protocol import Waiter
@@ -238,6 +238,23 @@ class Sandbox:
         return self._do(RunObservation, actions.run(
             command, session=session, timeout=timeout, is_input=is_input, blocking=blocking,
             hidden=hidden, is_static=is_static, cwd=cwd), on_output)
+
+    def ipython(self, code: str, *, session: Optional[str] = None, timeout: Optional[float] = None,
+                on_output: Optional[Callable[[str], None]] = None) -> IPythonObservation:
+        """Runs a cell in the kernel of the plugin `jupyter`, which the sandbox must have."""
+        return self._do(IPythonObservation, actions.ipython(
+            code, session=session, timeout=timeout), on_output)
+
+    def browse(self, url: str, *, session: Optional[str] = None,
+               timeout: Optional[float] = None) -> BrowserObservation:
+        """Opens a page in the browser of the plugin `browser`, which the sandbox must have."""
+        return self._do(BrowserObservation, actions.browse(url, session=session, timeout=timeout))
+
+    def browse_interactive(self, browser_actions: str, *, session: Optional[str] = None,
+                           timeout: Optional[float] = None) -> BrowserObservation:
+        """Does browser actions, such as `click('12')`, in that browser."""
+        return self._do(BrowserObservation, actions.browse_interactive(
+            browser_actions, session=session, timeout=timeout))
 
     def read(self, path: str, start: Optional[int] = None, end: Optional[int] = None, *,
              session: Optional[str] = None) -> str:

@@ -219,10 +219,19 @@ class Observations(unittest.TestCase):
         self.assertEqual(o.refused, [hutch.Refusal("write", "/x", "rules", "r", None)])
 
     def test_a_kind_that_is_not_known_is_an_observation(self):
-        self.assertIs(type(observation("browse", {"url": "u"})), hutch.Observation)
+        self.assertIs(type(observation("fly", {"url": "u"})), hutch.Observation)
+
+    def test_the_observations_of_plugins_have_types(self):
+        o = observation("run_ipython", {"code": "1", "image_urls": None}, "1", data={"svg": "<svg/>"}, note="n")
+        self.assertEqual((type(o), o.code, o.image_urls, o.hutch.data, o.hutch.note),
+                         (hutch.IPythonObservation, "1", [], {"svg": "<svg/>"}, "n"))
+        o = observation("browse", {"url": "u", "error": True, "open_pages_urls": ["u", "v"], "active_page_index": 1})
+        self.assertEqual((type(o), o.url, o.error, o.open_pages_urls, o.active_page_index, o.screenshot),
+                         (hutch.BrowserObservation, "u", True, ["u", "v"], 1, ""))
 
     def test_a_wrong_type_is_an_error(self):
-        for kind, extras, more in [("read", {}, {}), ("read", {"path": 1}, {}), ("read", [], {}),
+        for kind, extras, more in [("run_ipython", {"code": 1}, {}), ("browse", {"url": 1}, {}),
+                                   ("read", {"path": ""}, {"data": [1]}), ("read", {}, {}), ("read", {"path": 1}, {}), ("read", [], {}),
                                    ("run", {"command": "x"}, {}), ("stat", {"path": "/x"}, {}),
                                    ("error", {}, {}), ("read", {"path": ""}, {"took_ms": "1"}),
                                    ("read", {"path": ""}, {"refused": [1]}),
