@@ -72,7 +72,7 @@ const struct setting_kind setting_kinds[] = {
 	{ "limits.ulimits", "ulimit", SETTING_MAP, false },
 	{ "limits.cgroup_parent", "cgroup-parent", SETTING_TEXT, false },
 	{ "limits.best_effort", "best-effort", SETTING_YES, false },
-	{ "plugins", "plugin", SETTING_LIST, false },
+	{ "plugins", "plugin", SETTING_LIST, true },
 	{ "rules", "rule", SETTING_OBJECTS, false },
 	{ "lint", "lint", SETTING_YES, false },
 	{ "audit", "audit", SETTING_TEXT, true },
@@ -216,8 +216,10 @@ static enum egress_verdict verdict_of(const char *flag)
 static char *as_flag_takes_it(const struct source *from, const struct setting_kind *kind,
 			      const char *value)
 {
-	bool is_switch = !strcmp(kind->key, "audit") && !strchr(value, '/');
-	if (kind->is_path && !is_switch)
+	/* "on" and the name of a plugin are no paths. */
+	bool is_word = (!strcmp(kind->key, "audit") || !strcmp(kind->key, "plugins")) &&
+		       !strchr(value, '/');
+	if (kind->is_path && !is_word)
 		return host_path(from, value);
 	if (!strcmp(kind->key, EGRESS_RULES))
 		return egress_policy_text(verdict_of(from->name), value);

@@ -122,7 +122,7 @@ NOT_START = tuple(sorted(set(FLAGS) - {"env", "env_file", "secret", "secret_file
 TAKEN = re.compile(r"PATH|HOME|TMPDIR|(XDG|LD|SUDO|HUTCH|DBUS|LC|GLIBC|MALLOC)_.*|LANG|TZ")
 
 # Keys of a policy whose values are paths; in a file they are relative to the file's folder.
-_POLICY_PATHS = ("upper", "workspace", "seccomp", "audit", "extends", "mounts", "toolchains",
+_POLICY_PATHS = ("upper", "workspace", "seccomp", "audit", "extends", "mounts", "toolchains", "plugins",
                  "env_files", "secret_files")
 
 
@@ -236,8 +236,8 @@ def _below(base: str, key: str, value: Any) -> Any:
         return value
     if key == "extends" and "/" not in value and not value.endswith(".json"):
         return value  # the name of a profile in hutch
-    if key == "audit" and "/" not in value:
-        return value  # on, off
+    if key in ("audit", "plugins") and "/" not in value:
+        return value  # on, off, the name of a plugin
     return os.path.join(base, value)
 
 
