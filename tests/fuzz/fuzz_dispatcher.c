@@ -10,6 +10,7 @@
 #include "base/buffer.h"
 #include "base/err.h"
 #include "base/frame.h"
+#include "policy/plugin_uses.h"
 #include "protocol/message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -32,6 +33,7 @@ static const char *const lines[] = {
 	"{\"action\":\"grep\",\"args\":{\"pattern\":\"x\"},\"session\":\"i\",\"id\":3}",
 	"{\"action\":\"remove\",\"args\":{\"path\":\"/f\"},\"session\":\"j\"}",
 	"{\"action\":\"cancel\",\"args\":{\"id\":3}}",
+	"{\"action\":\"echo\",\"args\":{\"text\":\"x\"},\"session\":\"k\",\"id\":4}",
 };
 
 /* Whole lines, whose control characters are escaped. */
@@ -75,7 +77,7 @@ static void answer(struct dispatcher *d, struct dispatcher_client *c,
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char *env[] = { NULL };
+	char *env[] = { NULL }, name[] = "p";
 	struct buffer wire, out, in;
 	struct dispatcher_client c = { .out = &out, .name = "", .streams = true };
 	struct dispatcher d;
@@ -87,6 +89,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	d.wire = &wire;
 	d.shell = (struct exec){ .flags = EXEC_PTY, .cwd = "/", .env = env };
 	d.sandbox_info = (struct sandbox_info){ 10, "agent", "hutch", false };
+	struct plugin_use plugin = { .name = name, .folder = name };
+	const struct plugin_uses uses = { .items = &plugin, .count = 1 };
+	plugin_table_fill(&d.plugins, &uses);
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
 		dispatcher_line(&d, &c, lines[i], strlen(lines[i]));
 	start(&d);

@@ -14,6 +14,7 @@
 #include "base/own.h"
 #include "protocol/action.h"
 #include "protocol/message.h"
+#include "protocol/plugin.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -351,23 +352,94 @@ static void try_closed(const struct frame *f, struct buffer *again)
 	must_equal(f, again, message_put_closed(again, f->id, sys, &e));
 }
 
+static void try_plugin(const struct frame *f, struct buffer *again)
+{
+	struct exec x;
+	struct err e;
+
+	if (message_get_exec(f, &x, &e) < 0)
+		return;
+	must_equal(f, again, message_put_plugin(again, f->id, &x, &e));
+	exec_done(&x);
+}
+
+static void try_offer(const struct frame *f, struct buffer *again)
+{
+	struct plugin_offer o;
+	struct err e;
+
+	if (plugin_get_offer(f, &o, &e) < 0)
+		return;
+	must_end(f, o.version);
+	for (uint32_t i = 0; i < o.action_count; i++) {
+		must_end(f, o.actions[i].action);
+		must_end(f, o.actions[i].observation);
+		must_end(f, o.actions[i].message);
+	}
+	must_equal(f, again, plugin_put_offer(again, f->id, &o, &e));
+}
+
+static void try_state(const struct frame *f, struct buffer *again)
+{
+	uint32_t state;
+	const char *reason;
+	struct err e;
+
+	if (plugin_get_state(f, &state, &reason, &e) < 0)
+		return;
+	must_end(f, reason);
+	must_equal(f, again, plugin_put_state(again, f->id, state, reason, &e));
+}
+
+static void try_call(const struct frame *f, struct buffer *again)
+{
+	struct plugin_call c;
+	struct err e;
+
+	if (plugin_get_call(f, &c, &e) < 0)
+		return;
+	must_end(f, c.cwd);
+	must_end(f, c.action);
+	must_equal(f, again, plugin_put_call(again, f->id, &c, &e));
+}
+
+static void try_answered(const struct frame *f, struct buffer *again)
+{
+	struct plugin_answer a;
+	uint64_t total = 0;
+	struct err e;
+
+	if (plugin_get_answer(f, &a, &e) < 0)
+		return;
+	for (uint32_t i = 0; i < a.part_count; i++) {
+		must_end(f, a.parts[i].name);
+		total += plugin_part_len(&a.parts[i]);
+	}
+	if (total > PLUGIN_ANSWER_MAX)
+		abort();
+	must_equal(f, again, plugin_put_answer(again, f->id, &a, &e));
+}
+
 static void (*const tries[])(const struct frame *f, struct buffer *again) = {
-	[MSG_HELLO] = try_hello,     [MSG_EXEC] = try_exec,
-	[MSG_STARTED] = try_started, [MSG_FAILED] = try_failed,
-	[MSG_EXITED] = try_exited,   [MSG_SIGNAL] = try_signal,
-	[MSG_RESIZE] = try_resize,   [MSG_STOP] = try_stop,
-	[MSG_OPEN] = try_open,	     [MSG_RUN] = try_run,
-	[MSG_CANCEL] = try_cancel,   [MSG_READ] = try_read,
-	[MSG_WRITE] = try_write,     [MSG_OUTPUT] = try_text,
-	[MSG_CONTENT] = try_text,    [MSG_REPORT] = try_report,
-	[MSG_DONE] = try_done,	     [MSG_END] = try_end,
-	[MSG_HOLD] = try_hold,	     [MSG_EDIT] = try_edit,
-	[MSG_EDITED] = try_edited,   [MSG_ENV] = try_env,
-	[MSG_ERRAND] = try_errand,   [MSG_RETURNED] = try_returned,
-	[MSG_PAUSED] = try_paused,   [MSG_DIAL] = try_dial,
-	[MSG_FINISH] = try_word,     [MSG_HANGUP] = try_word,
-	[MSG_FINISHED] = try_word,   [MSG_CLOSED] = try_closed,
-	[MSG_FREEZE] = try_freeze,   [MSG_FROZEN] = try_frozen,
+	[MSG_HELLO] = try_hello,       [MSG_EXEC] = try_exec,
+	[MSG_STARTED] = try_started,   [MSG_FAILED] = try_failed,
+	[MSG_EXITED] = try_exited,     [MSG_SIGNAL] = try_signal,
+	[MSG_RESIZE] = try_resize,     [MSG_STOP] = try_stop,
+	[MSG_OPEN] = try_open,	       [MSG_RUN] = try_run,
+	[MSG_CANCEL] = try_cancel,     [MSG_READ] = try_read,
+	[MSG_WRITE] = try_write,       [MSG_OUTPUT] = try_text,
+	[MSG_CONTENT] = try_text,      [MSG_REPORT] = try_report,
+	[MSG_DONE] = try_done,	       [MSG_END] = try_end,
+	[MSG_HOLD] = try_hold,	       [MSG_EDIT] = try_edit,
+	[MSG_EDITED] = try_edited,     [MSG_ENV] = try_env,
+	[MSG_ERRAND] = try_errand,     [MSG_RETURNED] = try_returned,
+	[MSG_PAUSED] = try_paused,     [MSG_DIAL] = try_dial,
+	[MSG_FINISH] = try_word,       [MSG_HANGUP] = try_word,
+	[MSG_FINISHED] = try_word,     [MSG_CLOSED] = try_closed,
+	[MSG_FREEZE] = try_freeze,     [MSG_FROZEN] = try_frozen,
+	[MSG_PLUGIN] = try_plugin,     [MSG_OFFER] = try_offer,
+	[MSG_STATE] = try_state,       [MSG_CALL] = try_call,
+	[MSG_ANSWERED] = try_answered,
 };
 _Static_assert(ARRAY_LEN(tries) == MSG_COUNT, "a message is not tried");
 

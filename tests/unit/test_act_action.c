@@ -49,8 +49,28 @@ static void test_the_least_that_is_needed(void **state)
 		0);
 	action_done(&a);
 	assert_int_equal(decode("{\"action\":\"browse\"}", &a, &e), 0);
-	assert_int_equal(a.kind, ACT_UNSUPPORTED);
+	assert_int_equal(a.kind, ACT_PLUGIN);
 	assert_non_null(strstr(a.refusal, "Browser functionality"));
+	action_done(&a);
+}
+
+static void test_any_other_action_may_be_a_plugins(void **state)
+{
+	struct action a;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(
+		decode("{\"action\":\"think\",\"args\":{\"a\": [1]},\"id\":3}", &a, &e),
+		0);
+	assert_int_equal(a.kind, ACT_PLUGIN);
+	assert_string_equal(action_name(&a), "think");
+	assert_string_equal(a.args, "{\"a\": [1]}");
+	assert_null(a.refusal);
+	assert_true(a.id == 3 && a.timeout_s == 0);
+	assert_int_equal(action_unknown(&a, &e), -1);
+	assert_non_null(
+		strstr(e.text, "'think' is not defined. Available actions: run, "));
 	action_done(&a);
 }
 
@@ -97,7 +117,8 @@ static void test_invalid_actions_are_refused_with_a_reason(void **state)
 		{ "{}", "'action' key is not found" },
 		{ "{\"action\":null}", "'action' key is not found" },
 		{ "{\"action\":7}", "a string was expected" },
-		{ "{\"action\":\"think\"}", "'think' is not defined" },
+		{ "{\"action\":\"th ink\"}", "'th ink' is not defined" },
+		{ "{\"action\":\"think\",\"args\":[]}", "args: an object was expected" },
 		{ "{\"action\":\"run\"}", "args.command is missing" },
 		{ "{\"action\":\"run\",\"args\":[]}", "an object was expected" },
 		{ "{\"action\":\"run\",\"args\":{\"command\":7}}",
@@ -543,6 +564,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_least_that_is_needed),
+		cmocka_unit_test(test_any_other_action_may_be_a_plugins),
 		cmocka_unit_test(test_all_that_a_client_sends),
 		cmocka_unit_test(test_invalid_actions_are_refused_with_a_reason),
 		cmocka_unit_test(test_a_refused_line_keeps_its_id),

@@ -1,0 +1,184 @@
+/* manifest: a plugin.json is read as docs/plugins.md says, and each fault in one is an
+ * error that names its place. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "policy/json/json.h"
+#include "policy/plugin/manifest.h"
+
+#define BEGIN "{\"name\":\"p\",\"version\":\"1\""
+#define RUNS  BEGIN ",\"command\":[\"x\"]"
+
+static struct err e;
+
+static int read_text(const char *text, struct manifest *m)
+{
+	return manifest_read(text, strlen(text), "p", m, &e);
+}
+
+static void test_every_member_is_read(void **state)
+{
+	static const char text[] =
+		BEGIN ",\"command\":[\"sh\",\"${plugin}/a\"],"
+		"\"actions\":{\"act\":{\"args\":{\"a\":\"text\",\"b\":\"any\"},\"required\":[\"b\"],"
+		"\"answer\":{\"content\":\"text\",\"n\":[\"png\"]},\"observation\":\"o\","
+		"\"message\":\"m\"},\"more\":{}},"
+		"\"requires\":{\"programs\":[\"sh\"],\"files\":[\"/f\"]},\"start\":\"launch\","
+		"\"ready_s\":0.5,\"timeout_s\":7,\"grace_s\":2,\"environment\":{\"A\":\"b=c\"},"
+		"\"path\":\"bin\",\"python_path\":\"lib/x\",\"port\":{\"inside\":8010},"
+		"\"url\":\"/?t=${token}\",\"install\":{\"program\":\"i.sh\",\"allow\":[\"@pypi\"]}}";
+	struct manifest m;
+
+	(void)state;
+	assert_int_equal(read_text(text, &m), 0);
+	assert_string_equal(m.name, "p");
+	assert_string_equal(m.version, "1");
+	assert_string_equal(m.command.items[1], "${plugin}/a");
+	assert_int_equal(m.action_count, 2);
+	const struct plugin_action *a = manifest_action(&m, "act");
+	assert_string_equal(a->observation, "o");
+	assert_string_equal(a->message, "m");
+	assert_false(manifest_member(&a->args, "a")->is_required);
+	assert_true(manifest_member(&a->args, "b")->is_required);
+	assert_int_equal(manifest_member(&a->args, "b")->type, PLUGIN_ANY);
+	assert_true(manifest_member(&a->answer, "n")->is_list);
+	assert_int_equal(manifest_member(&a->answer, "n")->type, PLUGIN_PNG);
+	assert_string_equal(manifest_action(&m, "more")->observation, "more");
+	assert_null(manifest_action(&m, "none"));
+	assert_string_equal(m.programs.items[0], "sh");
+	assert_string_equal(m.files.items[0], "/f");
+	assert_true(m.starts_at_launch);
+	assert_int_equal(m.ready_ms, 500);
+	assert_int_equal(m.timeout_ms, 7000);
+	assert_int_equal(m.grace_ms, 2000);
+	assert_string_equal(m.environment.items[0], "A=b=c");
+	assert_string_equal(m.path, "bin");
+	assert_string_equal(m.python_path, "lib/x");
+	assert_int_equal(m.port, 8010);
+	assert_string_equal(m.url, "/?t=${token}");
+	assert_string_equal(m.install, "i.sh");
+	assert_string_equal(m.allow.items[0], "@pypi");
+	manifest_done(&m);
+}
+
+static void test_a_small_one_has_defaults(void **state)
+{
+	struct manifest m;
+
+	(void)state;
+	assert_int_equal(read_text(BEGIN "}", &m), 0);
+	assert_int_equal(m.ready_ms, 60000);
+	assert_int_equal(m.timeout_ms, 120000);
+	assert_int_equal(m.grace_ms, 5000);
+	assert_false(m.starts_at_launch);
+	assert_int_equal(m.port, 0);
+	manifest_done(&m);
+}
+
+static void test_a_fault_is_told_with_its_place(void **state)
+{
+	static const struct {
+		const char *text, *says;
+	} rows[] = {
+		{ "", "plugin.json: line 1, column 1" },
+		{ "[]", "plugin.json: an object was expected" },
+		{ "{}", "plugin.json.name: a name of 1 to 32" },
+		{ "{\"name\":\"P\"}", "plugin.json.name: a name" },
+		{ "{\"name\":\"1p\"}", "plugin.json.name: a name" },
+		{ "{\"name\":\"q\",\"version\":\"1\"}", "it is 'q', and the folder's name is 'p'" },
+		{ "{\"name\":\"p\"}", "plugin.json.version: a text was expected" },
+		{ "{\"name\":\"p\",\"version\":\"\"}", "version: a text of 1 to 32" },
+		{ BEGIN ",\"nonsense\":1}", "nonsense" },
+		{ BEGIN ",\"command\":\"x\"}", "plugin.json.command: an array" },
+		{ BEGIN ",\"command\":[1]}", "plugin.json.command[0]: a string" },
+		{ BEGIN ",\"actions\":{\"a\":{}}}", "a command, which answers the actions" },
+		{ RUNS ",\"actions\":{\"a b\":{}}}", "an action with a name" },
+		{ RUNS ",\"actions\":{\"a\":{\"more\":1}}}", "plugin.json.actions.a" },
+		{ RUNS ",\"actions\":{\"a\":{\"args\":{\"x\":\"png\"}}}}", "args.x: text, number, flag or any" },
+		{ RUNS ",\"actions\":{\"a\":{\"args\":{\"x\":[\"text\"]}}}}", "args.x: a string" },
+		{ RUNS ",\"actions\":{\"a\":{\"args\":{\"x y\":\"text\"}}}}", "at most 64 names" },
+		{ RUNS ",\"actions\":{\"a\":{\"answer\":{\"x\":\"any\"}}}}", "answer.x: text, number, flag, png" },
+		{ RUNS ",\"actions\":{\"a\":{\"answer\":{\"x\":[]}}}}", "answer.x: a list with one type" },
+		{ RUNS ",\"actions\":{\"a\":{\"answer\":{\"x\":[\"text\",\"png\"]}}}}", "a list with one type" },
+		{ RUNS ",\"actions\":{\"a\":{\"required\":[\"x\"]}}}", "required[0]: a name of \"args\"" },
+		{ BEGIN ",\"start\":\"now\"}", "plugin.json.start: lazy or launch" },
+		{ BEGIN ",\"ready_s\":0}", "plugin.json.ready_s: a number of seconds" },
+		{ BEGIN ",\"grace_s\":1e9}", "plugin.json.grace_s: a number of seconds" },
+		{ BEGIN ",\"environment\":{\"A B\":\"\"}}", "plugin.json.environment: at most 64 names" },
+		{ BEGIN ",\"environment\":{\"1A\":\"\"}}", "plugin.json.environment: at most 64 names" },
+		{ BEGIN ",\"path\":\"/bin\"}", "plugin.json.path: a path below" },
+		{ BEGIN ",\"path\":\"a/../..\"}", "plugin.json.path: a path below" },
+		{ BEGIN ",\"python_path\":\"..\"}", "plugin.json.python_path: a path below" },
+		{ BEGIN ",\"port\":{\"inside\":0}}", "plugin.json.port.inside: a port" },
+		{ BEGIN ",\"port\":{\"inside\":65536}}", "plugin.json.port.inside: a port" },
+		{ BEGIN ",\"port\":{}}", "plugin.json.port: a member \"inside\"" },
+		{ BEGIN ",\"url\":\"/\"}", "a port beside \"url\"" },
+		{ BEGIN ",\"install\":{}}", "plugin.json.install: a member \"program\"" },
+		{ BEGIN ",\"install\":{\"program\":\"../x\"}}", "plugin.json.install.program: a path below" },
+		{ BEGIN ",\"requires\":{\"libraries\":[]}}", "plugin.json.requires" },
+	};
+	struct manifest m;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		if (read_text(rows[i].text, &m) == 0)
+			fail_msg("taken: %s", rows[i].text);
+		if (!strstr(e.text, rows[i].says))
+			fail_msg("%s\n says '%s'", rows[i].text, e.text);
+	}
+}
+
+static void test_a_name_below_the_folder_may_have_dots(void **state)
+{
+	struct manifest m;
+
+	(void)state;
+	assert_int_equal(read_text(BEGIN ",\"path\":\"a/..b/.c/...\"}", &m), 0);
+	manifest_done(&m);
+}
+
+static void test_a_file_that_is_too_long_is_refused(void **state)
+{
+	AUTO_FREE char *text = mem_zeroed(1, MANIFEST_MAX + 1);
+	struct manifest m;
+
+	(void)state;
+	memset(text, ' ', MANIFEST_MAX + 1);
+	memcpy(text, BEGIN "}", strlen(BEGIN "}"));
+	assert_int_equal(manifest_read(text, MANIFEST_MAX + 1, "p", &m, &e), -1);
+	assert_int_equal(e.kind, ERR_LIMIT);
+	assert_int_equal(manifest_read(text, MANIFEST_MAX, "p", &m, &e), 0);
+	manifest_done(&m);
+}
+
+static void test_a_word_is_expanded_wherever_it_names_the_folder(void **state)
+{
+	AUTO_FREE char *both = manifest_expand("${plugin}/a:${plugin}", "/f${plugin}");
+	AUTO_FREE char *none = manifest_expand("$plugin", "/f");
+
+	(void)state;
+	assert_string_equal(both, "/f${plugin}/a:/f${plugin}");
+	assert_string_equal(none, "$plugin");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_member_is_read),
+		cmocka_unit_test(test_a_small_one_has_defaults),
+		cmocka_unit_test(test_a_fault_is_told_with_its_place),
+		cmocka_unit_test(test_a_name_below_the_folder_may_have_dots),
+		cmocka_unit_test(test_a_file_that_is_too_long_is_refused),
+		cmocka_unit_test(test_a_word_is_expanded_wherever_it_names_the_folder),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
