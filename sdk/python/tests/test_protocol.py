@@ -222,7 +222,8 @@ class Observations(unittest.TestCase):
         self.assertIs(type(observation("fly", {"url": "u"})), hutch.Observation)
 
     def test_the_observations_of_plugins_have_types(self):
-        o = observation("run_ipython", {"code": "1", "image_urls": None}, "1", data={"svg": "<svg/>"}, note="n")
+        o = observation("run_ipython", {"code": "1", "image_urls": None}, "1", data={"svg": "<svg/>"},
+                        note="n")
         self.assertEqual((type(o), o.code, o.image_urls, o.hutch.data, o.hutch.note),
                          (hutch.IPythonObservation, "1", [], {"svg": "<svg/>"}, "n"))
         o = observation("browse", {"url": "u", "error": True, "open_pages_urls": ["u", "v"], "active_page_index": 1})
@@ -231,7 +232,8 @@ class Observations(unittest.TestCase):
 
     def test_a_wrong_type_is_an_error(self):
         for kind, extras, more in [("run_ipython", {"code": 1}, {}), ("browse", {"url": 1}, {}),
-                                   ("read", {"path": ""}, {"data": [1]}), ("read", {}, {}), ("read", {"path": 1}, {}), ("read", [], {}),
+                                   ("read", {"path": ""}, {"data": [1]}), ("read", {}, {}),
+                                   ("read", {"path": 1}, {}), ("read", [], {}),
                                    ("run", {"command": "x"}, {}), ("stat", {"path": "/x"}, {}),
                                    ("error", {}, {}), ("read", {"path": ""}, {"took_ms": "1"}),
                                    ("read", {"path": ""}, {"refused": [1]}),

@@ -71,11 +71,9 @@ def do_deaf(call, args, line):
 
 def do_fork(call, args, line):
     """Leaves a process in a session of its own, with the plugin's descriptors."""
-    child = subprocess.Popen(["setsid", "sh", "-c", "echo $$ >/tmp/forked; sleep 1000"])
-    while not os.path.exists("/tmp/forked") or not open("/tmp/forked").read():
-        time.sleep(0.001)
-    child.poll()
-    answer(call, open("/tmp/forked").read().strip())
+    child = subprocess.Popen(["sh", "-c", "echo $$ >&2; exec 2>&1; sleep 1000"], start_new_session=True,
+                             stderr=subprocess.PIPE)
+    answer(call, child.stderr.readline().decode().strip())
 
 
 def do_stream(call, args, line):
