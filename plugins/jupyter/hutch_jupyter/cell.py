@@ -1,0 +1,147 @@
+"""cell -- what one cell gives, gathered in the order in which it comes, within bounds.
+
+An answer is one line of at most 8 MiB.  In JSON a character is 6 bytes at most, so 2 * SIDE
+characters are at most 3 MiB; data have half of one, and pictures what the code leaves.
+"""
+import binascii
+import json
+import re
+
+from . import wire
+
+SIDE = 1 << 18
+CODE_MAX = 2 << 20
+DATA_MAX = 1 << 19
+PICTURES_MAX = wire.LINE_MAX - 6 * 2 * SIDE - DATA_MAX - (1 << 18)
+ITEMS_MAX = 100
+STREAMED_MAX = 16 << 20
+
+NO_OUTPUT = "[Code executed successfully with no output]"
+COLOURS = re.compile(r"\x1B\[\d+(;\d+){0,2}m")
+PNG = b"\x89PNG\r\n\x1a\n"
+SHORT_NAMES = {"image/svg+xml": "svg", "text/html": "html", "text/latex": "latex", "application/json": "json",
+               "text/markdown": "markdown", "application/javascript": "javascript", "image/jpeg": "jpeg"}
+
+
+def megabytes(size):
+    return f"{size / 1e6:.1f} MB"
+
+
+class Text:
+    """A text of which the beginning and the end are kept."""
+
+    def __init__(self):
+        self.head, self.tail = [], []
+        self.head_size = self.tail_size = self.left_out = 0
+
+    def add(self, text):
+        room = SIDE - self.head_size
+        if room > 0:
+            self.head.append(text[:room])
+            self.head_size += len(self.head[-1])
+            text = text[room:]
+        if not text:
+            return
+        self.tail.append(text)
+        self.tail_size += len(text)
+        if self.tail_size > 2 * SIDE:
+            kept = "".join(self.tail)[-SIDE:]
+            self.left_out += self.tail_size - len(kept)
+            self.tail, self.tail_size = [kept], len(kept)
+
+    def value(self):
+        tail = "".join(self.tail)
+        left_out = self.left_out
+        if len(tail) > SIDE:
+            left_out += len(tail) - SIDE
+            tail = tail[-SIDE:]
+        gap = f"\n[... {left_out} characters of the output are left out here ...]\n" if left_out else ""
+        return COLOURS.sub("", "".join(self.head)) + gap + COLOURS.sub("", tail)
+
+
+def png_of(text):
+    """Returns the picture in base64 without blanks, or None if it is no PNG."""
+    try:
+        picture = "".join(text.split())
+        if binascii.a2b_base64(picture).startswith(PNG):
+            return picture
+    except (AttributeError, ValueError):
+        pass
+    return None
+
+
+class Cell:
+    """One call.  `stream` takes text as it comes."""
+
+    def __init__(self, code, stream):
+        self.stream = stream
+        self.streamed = 0
+        self.text = Text()
+        self.pictures, self.data, self.notes = [], {}, []
+        self.room = PICTURES_MAX - len(wire.packed(code))
+        self.data_room = DATA_MAX
+
+    def add_text(self, text):
+        if not text:
+            return
+        text = wire.printable(text)
+        self.text.add(text)
+        if self.streamed >= STREAMED_MAX:
+            return
+        piece = COLOURS.sub("", text[:STREAMED_MAX - self.streamed])
+        self.streamed += len(text)
+        if self.streamed >= STREAMED_MAX:
+            piece += "\n[... further output is not streamed ...]\n"
+        self.stream(piece)
+
+    def add_gap(self, size):
+        """Tells about text that was left out before it came here."""
+        self.text.left_out += size
+
+    def add_bundle(self, bundle):
+        """Takes a display in several forms, of which text/plain is the text."""
+        for kind, value in bundle.items():
+            if kind == "text/plain":
+                self.add_text(value if isinstance(value, str) else str(value))
+            elif kind == "image/png":
+                self.add_picture(value)
+            elif value is not None:
+                self.add_data(kind, value)
+
+    def add_picture(self, value):
+        picture = png_of(value)
+        if picture is None:
+            self.note("an image/png that is no PNG in base64 was left out")
+        elif len(picture) > self.room or len(self.pictures) == ITEMS_MAX:
+            self.leave_out("picture", len(picture) * 3 // 4)
+        else:
+            self.pictures.append(picture)
+            self.room -= len(picture)
+
+    def add_data(self, kind, value):
+        text = wire.printable(value if isinstance(value, str) else json.dumps(value))
+        size = len(wire.packed(text))
+        if size > self.data_room or len(self.data) == ITEMS_MAX:
+            self.leave_out(kind, size)
+            return
+        self.data[self.free_name(kind)] = text
+        self.data_room -= size
+
+    def free_name(self, kind):
+        """Returns the name of a member of `data`: svg, then svg_2 and so on."""
+        name = SHORT_NAMES.get(kind) or re.sub(r"[^a-zA-Z0-9_]", "_", kind)[:56] or "data"
+        number, free = 1, name
+        while free in self.data:
+            number += 1
+            free = f"{name}_{number}"
+        return free
+
+    def leave_out(self, kind, size):
+        self.note(f"a {kind} of {megabytes(size)} was left out, because an answer has at most 8 MiB")
+
+    def note(self, sentence):
+        if sentence not in self.notes and len(self.notes) < 10:
+            self.notes.append(sentence)
+
+    def content(self):
+        return self.text.value().rstrip()
