@@ -18,15 +18,11 @@ PROBE_S = 0.05
 LOST_S = 1.0
 ENDPOINTS = ("shell", "iopub", "stdin", "control", "hb")
 
-BEGIN = """
-try:
-    get_ipython().run_line_magic("colors", "nocolor")
-except BaseException:
-    pass
-import sys as _hutch_sys
-print(_hutch_sys.executable)
-del _hutch_sys
-"""
+
+def beginning():
+    """Returns code that runs beginning.py and leaves no name behind."""
+    with open(os.path.join(os.path.dirname(__file__), "beginning.py"), encoding="utf-8") as file:
+        return f"exec({file.read()!r}, {{}})"
 
 
 class Kernel:
@@ -240,7 +236,7 @@ class Kernel:
                 yield from self.up()
                 return
             self.is_beginning = True
-            self.begin(BEGIN, True)
+            self.begin(beginning(), True)
         elif self.current and parent in (self.current, self.probe):
             self.current = self.probe_at = self.probe = None
             self.is_busy = False
