@@ -466,7 +466,7 @@ void observe_read(struct buffer *out, const struct observed *o, const struct don
 
 	if (put_failure(out, o, d))
 		return;
-	AUTO_FREE char *message = text_format("I read the file %s.", o->action->path);
+	AUTO_FREE char *message = text_format("I read the file %s.", d->path);
 	observe_kind(out, "read");
 	observe_member(out, "message", message);
 	AUTO_FREE char *front = mime ? text_format("data:%s;base64,", mime)
@@ -475,7 +475,7 @@ void observe_read(struct buffer *out, const struct observed *o, const struct don
 	json_write_part(out, front, strlen(front));
 	json_write_part(out, o->content, o->len);
 	json_write_close(out, "\"");
-	open_extras(out, "path", o->action->path);
+	open_extras(out, "path", d->path);
 	observe_member(out, "impl_source", "default");
 	json_write_close(out, "}");
 	observe_end(out, o, 0, false);

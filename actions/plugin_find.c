@@ -45,18 +45,21 @@ char *plugin_find_shipped(const char *name)
 	AUTO_FREE char *data = folder_path(FOLDER_DATA);
 	AUTO_FREE char *mine = data ? text_format("%s/plugins/%s", data, name) : NULL;
 	AUTO_FREE char *file = mine ? text_format("%s/" MANIFEST_FILE, mine) : NULL;
-	AUTO_FREE char *below = text_format("plugins/%s/" MANIFEST_FILE, name);
-	char *path = NULL;
+	AUTO_FREE char *executor = NULL;
+	char *found = NULL;
 
 	if (file && access(file, F_OK) == 0) {
-		char *found = mine;
+		found = mine;
 		mine = NULL;
 		return found;
 	}
-	if (program_find(below, &path, NULL) < 0)
+	if (program_find("hutch-executor", &executor, NULL) < 0)
 		return NULL;
-	*strrchr(path, '/') = '\0';
-	return path;
+	found = text_format("%.*s/plugins/%s", (int)(strrchr(executor, '/') - executor),
+			    executor, name);
+	if (!is_folder(found))
+		own_free(&found);
+	return found;
 }
 
 static int not_found(const char *name, struct err *e)
@@ -69,7 +72,7 @@ static int not_found(const char *name, struct err *e)
 	for (size_t i = 0; i < ARRAY_LEN(shipped); i++)
 		nearest_try(&n, shipped[i]);
 	(void)err_set(e, ERR_NOT_FOUND, "--plugin %.64s: there is no such plugin", name);
-	if (nearest_name(&n))
+	if (nearest_name(&n) && strcmp(nearest_name(&n), name) != 0)
 		return nearest_suggest(&n, "", e);
 	return err_remedy(e, "hutch plugin ls lists the plugins; a folder is named with a "
 			     "'/': --plugin ./%.64s", name);

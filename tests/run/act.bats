@@ -256,7 +256,7 @@ o = write("d/e/a.txt", "one\ntwo\nthree")
 assert (o.observation, o.content, o.extras) == ("write", "", {"path": "/workspace/d/e/a.txt"})
 assert run("cat -A d/e/a.txt; stat -c %a d/e/a.txt").content == "one$\ntwo$\nthree$\n664"
 o = read("d/e/a.txt")
-assert (o.observation, o.content, o.extras) == ("read", "one\ntwo\nthree\n", {"path": "d/e/a.txt", "impl_source": "default"})
+assert (o.observation, o.content, o.extras) == ("read", "one\ntwo\nthree\n", {"path": "/workspace/d/e/a.txt", "impl_source": "default"})
 assert read("d/e/a.txt", start=1, end=2).content == "two\n"
 write("d/e/a.txt", "TWO", start=1, end=2)
 assert read("/workspace/d/e/a.txt").content == "one\nTWO\nthree\n"

@@ -113,15 +113,19 @@ def run_follows(do, see, place):
     return out
 
 
-def read_follows(do, see, *_):
+def whole(do, place):
     path = do["args"]["path"]
-    return {"path": path, "impl_source": do["args"].get("impl_source", "default"),
-            "message": f"I read the file {path}.", **OURS}
+    return path if path[0] == "/" else place["working_dir"] + "/" + path
+
+
+def read_follows(do, see, place):
+    impl = do["args"].get("impl_source", "default")
+    path = whole(do, place) if impl == "default" else do["args"]["path"]
+    return {"path": path, "impl_source": impl, "message": f"I read the file {path}.", **OURS}
 
 
 def write_follows(do, see, place):
-    path = do["args"]["path"]
-    path = path if path[0] == "/" else place["working_dir"] + "/" + path
+    path = whole(do, place)
     return {"path": path, "content": "", "message": f"I wrote to the file {path}.", **OURS}
 
 
