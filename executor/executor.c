@@ -320,6 +320,7 @@ int64_t executor_now(const struct executor *x)
 
 int executor_stop(struct executor *x, uint32_t grace_ms, struct err *e)
 {
+	x->plugins.is_ending = true;
 	ending_ask(&x->ending, grace_ms, x->now);
 	freezer_release(&x->freezer);
 	if (x->phase == PHASE_ENDING || grace_ms == 0) {

@@ -109,8 +109,9 @@ void plugin_send_call(struct plugin *p, int64_t now);
 
 /* --- plugin_read.c -------------------------------------------------------------------- */
 
-/* Reads once from the process, and handles the lines that are complete. */
-void plugin_read(struct plugin *p, int64_t now);
+/* Reads once from the process, and handles the lines that are complete.  Returns false if
+ * there was nothing to read. */
+bool plugin_read(struct plugin *p, int64_t now);
 
 /* --- plugin_answer.c ------------------------------------------------------------------ */
 

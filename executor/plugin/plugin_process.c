@@ -24,6 +24,12 @@
  * next one. */
 #define BACK_OFF_MS	100
 #define BACK_OFF_MAX_MS 30000
+/* How long a call waits for the end of a process that was killed, which may wait for a
+ * file system. */
+#define REAPED_MS 5000
+/* How often the pipe of a process that has ended is read, 64 KiB each time: a descendant
+ * may go on writing into it. */
+#define LAST_READS 256
 
 void plugin_say_state(const struct plugin *p, enum plugin_state state, const char *reason)
 {
@@ -51,9 +57,11 @@ void plugin_let_go(struct plugin *p)
 	p->due = INT64_MAX;
 }
 
-/* The process is not reaped yet, so its pid cannot have been reused. */
+/* Kills the process, unless it was reaped: until then its pid cannot have been reused. */
 static void end_process(struct plugin *p)
 {
+	if (p->pid == 0)
+		return;
 	if (p->set->proc >= 0)
 		tree_end(p->set->proc, p->pid);
 	(void)kill(-p->pid, SIGKILL);
@@ -115,6 +123,7 @@ void plugin_fail(struct plugin *p, int64_t now, const char *fmt, ...)
 	back_off(p, now);
 	plugin_let_go(p);
 	p->phase = PLUGIN_KILLED;
+	p->due = now + REAPED_MS;
 }
 
 void plugin_give_up(struct plugin *p, int64_t now, const char *reason)
@@ -149,8 +158,9 @@ void plugin_ended(struct plugin *p, int status, int64_t now)
 
 	p->pid = 0;
 	processes_release(p->set->processes, PLUGIN_FDS);
-	if (!was_killed)
-		plugin_read(p, now); /* its last lines, which may be an answer */
+	/* its last lines, which may be an answer */
+	for (int i = 0; !was_killed && i < LAST_READS && plugin_read(p, now); i++)
+		;
 	if (p->phase == PLUGIN_DEAD)
 		return;
 	if (!was_killed && p->phase != PLUGIN_KILLED) {

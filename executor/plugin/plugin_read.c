@@ -177,7 +177,7 @@ static void trim(struct plugin *p)
 	buffer_init(&p->from, max);
 }
 
-void plugin_read(struct plugin *p, int64_t now)
+bool plugin_read(struct plugin *p, int64_t now)
 {
 	size_t left = p->from.max - buffer_len(&p->from);
 	size_t len = left < CHUNK ? left : CHUNK;
@@ -189,4 +189,5 @@ void plugin_read(struct plugin *p, int64_t now)
 		own_close(&p->out); /* the process is closing down; its end tells more */
 	take_lines(p, now);
 	trim(p);
+	return n > 0;
 }

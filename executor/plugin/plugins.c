@@ -255,6 +255,8 @@ static void start_for_call(struct plugin *p, int64_t now)
 {
 	int64_t left = p->not_before - now;
 
+	if (p->set->is_ending)
+		return plugin_answer_failure(p, OUTCOME_CANCELLED, "the sandbox is stopping");
 	if (p->ends == 0 || left <= 0)
 		return plugin_start(p, now);
 	if (left <= WAIT_MS) {
@@ -400,7 +402,7 @@ void plugins_serve(struct plugins *s, const struct pollfd *fds, int64_t now)
 		if (mine[2].revents)
 			plugin_read_errors(p);
 		if (mine[1].revents && p->out >= 0)
-			plugin_read(p, now);
+			(void)plugin_read(p, now);
 		if (mine[0].revents && p->in >= 0)
 			plugin_write(p, now);
 	}
@@ -435,6 +437,9 @@ static void expire(struct plugin *p, int64_t now)
 	p->due = INT64_MAX;
 	if (p->phase == PLUGIN_OFF && p->call.id)
 		start_for_call(p, now);
+	else if (p->phase == PLUGIN_KILLED && p->call.id)
+		plugin_answer_failure(p, OUTCOME_ERROR,
+				      "the plugin's last process was killed and does not end");
 	else if (p->phase == PLUGIN_BEGINS)
 		plugin_fail(p, now, "it was not ready within %u ms", p->manifest.ready_ms);
 	else if (p->phase == PLUGIN_UP && p->call.is_sent && !p->call.stopped)

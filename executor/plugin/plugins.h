@@ -46,6 +46,7 @@ struct plugins {
 	struct undo *undo;	     /* borrowed; of the editor */
 	const struct user *user;     /* borrowed */
 	int proc; /* borrowed; the procfs, as in tree.h; -1: none */
+	bool is_ending; /* the sandbox is stopping: no process is started any more */
 	bool is_lost; /* the executor could not become its own user again after an edit
 		       * that a plugin had asked for, so it must end */
 };
