@@ -18,7 +18,7 @@ class Without(importlib.abc.MetaPathFinder):
 sys.meta_path.insert(0, Without())
 import hutch
 print(sorted(name for name in sys.modules if name in ("hutch.openhands", "hutch.inspect", "pydantic")))
-for module in "openhands", "inspect":
+for module in "openhands", "openhands_runtime", "inspect":
     try:
         __import__("hutch." + module)
     except ImportError as e:
@@ -30,10 +30,11 @@ class Frameworks(Case):
     def test_a_module_whose_package_is_absent_says_what_to_install(self):
         said = subprocess.run([sys.executable, "-c", WITHOUT], stdout=subprocess.PIPE, text=True, check=True,
                               env={**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(hutch.__file__))})
-        first, openhands, inspect = said.stdout.splitlines()
+        first, openhands, runtime, inspect = said.stdout.splitlines()
         self.assertEqual(first, "[]")
         self.assertIn("hutch.openhands needs openhands-sdk", openhands)
         self.assertIn("pip install openhands-sdk openhands-agent-server", openhands)
+        self.assertIn("hutch.openhands_runtime needs openhands-ai", runtime)
         self.assertIn("hutch.inspect needs inspect_ai", inspect)
 
     def test_a_python_without_memfd_create_makes_sandboxes(self):

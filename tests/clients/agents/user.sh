@@ -47,12 +47,13 @@ agents() {
 	{ packages openhands openhands-sdk openhands-tools openhands-workspace openhands-agent-server &&
 		packages swe mini-swe-agent swe-rex &&
 		packages openhands-app openhands-ai &&
+		packages openhands-v0 openhands-ai==0.62.0 &&
 		packages inspect inspect_ai pytest pytest-asyncio; } >"$T/packages" 2>&1 || {
 		echo "not ok - the packages of PyPI are installed"
 		tail -n 20 "$T/packages" | sed 's/^/# /'
 		return 1
 	}
-	ls "$STORE"/{openhands,openhands-app,swe,inspect}/lib/python3*/site-packages | sed -n \
+	ls "$STORE"/{openhands,openhands-app,openhands-v0,swe,inspect}/lib/python3*/site-packages | sed -n \
 		's/^\(openhands_.*\|mini_swe_agent\|swe_rex\|inspect_ai\)-\(.*\)\.dist-info$/# \1 \2/p'
 	cd "$T"
 	# inspect_ai finds hutch by its entry point, as after an installation.
@@ -61,6 +62,7 @@ agents() {
 	PYTHONPATH=$PYTHONPATH:$T/installed checks
 	"$STORE/openhands/bin/python" "$here/openhands_conversation.py"
 	"$STORE/openhands-app/bin/python" "$here/openhands_app.py"
+	"$STORE/openhands-v0/bin/python" "$here/openhands_runtime.py"
 	# hutch is docker for the rest, whose ps -a would list what has ended before.
 	mkdir -m 700 docker && export XDG_RUNTIME_DIR=$T/docker
 	mkdir bin && ln -s "$HUTCH" bin/docker
