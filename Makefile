@@ -159,9 +159,9 @@ FILES_sandbox/state := saved_spec pools registry registry_end registry_look regi
     registry_watch state_dir
 USES_sandbox/state := base policy/json policy store
 
-FILES_sandbox/plan := image_passwd image image_tool image_user limits lookup lookup_place overlay_lowers protect_missing plan \
+FILES_sandbox/plan := plugin_find image_passwd image image_tool image_user limits lookup lookup_place overlay_lowers protect_missing plan \
     plan_print plan_rlimits protect_scan store_image volumes
-USES_sandbox/plan := base policy/egress policy protocol store sandbox/kernel
+USES_sandbox/plan := base policy/plugin policy/egress policy protocol store sandbox/kernel
 
 FILES_sandbox/monitor := broker broker_bind broker_caller broker_calls broker_inside broker_open \
     broker_place denials denials_tell protect_watch trace trace_set
@@ -198,8 +198,8 @@ USES_rootfs-tools/changes := base policy archive store sandbox/kernel sandbox/ro
 
 FILES_actions := action action_errand action_git dedup args stderr_denials dispatcher dispatcher_attach dispatcher_audit dispatcher_env \
     dispatcher_frame dispatcher_judge dispatcher_start denial_reason lines observe observe_errand observe_git reply_queue fd_writer \
-    queue sandbox_info bash_split stream redact_json plugin_find plugin_table dispatcher_plugin observe_plugin
-USES_actions := base policy/json policy/plugin policy/bash policy protocol store sandbox/kernel egress/launch sandbox/cgroup sandbox/plan sandbox/monitor \
+    queue sandbox_info bash_split stream redact_json plugin_table dispatcher_plugin observe_plugin
+USES_actions := base policy/json policy/bash policy protocol store egress/launch sandbox/cgroup sandbox/plan sandbox/monitor \
     sandbox/launch sandbox/explain cli/common rootfs-tools/changes
 
 FILES_supervisor := restart_spec restarts main_process request capture clients clocks confine events info jobs supervisor_log output_ring lease log \
@@ -239,9 +239,9 @@ USES_rootfs-tools := base policy/json policy archive store sandbox/kernel sandbo
 
 FILES_cli := apply arena audit audit_show belt bridge change_line changes copy_request cp diff \
     doctor events exec foreign_verbs stats_poll consent choose \
-    remote_notes inspect copy_dest logs net_log net_main policy pool pool_client port copy_worker ps ps_row rm run stats lifecycle \
+    remote_notes inspect copy_dest logs net_log net_main plugin plugin_install policy pool pool_client port copy_worker ps ps_row rm run stats lifecycle \
     stream update why why_live
-USES_cli := base policy/egress policy protocol archive store sandbox/kernel sandbox/cgroup sandbox/state \
+USES_cli := base policy/plugin policy/egress policy protocol archive store sandbox/kernel sandbox/cgroup sandbox/state \
     sandbox/plan sandbox/root sandbox/launch sandbox/landlock sandbox/learn sandbox/explain \
     cli/common rootfs-tools/changes
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "actions/plugin_find.h"
+#include "sandbox/plan/plugin_find.h"
 #include "actions/stream.h"
 #include "base/err.h"
 #include "base/io.h"

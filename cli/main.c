@@ -200,6 +200,7 @@ static const struct verb {
 
 	{ "Contents of sandboxes:", NULL, NULL, false },
 	{ "image", "images: pull, import, build, list, remove", image_main, false },
+	{ "plugin", "programs for actions: ls, check, install, url", plugin_main, true },
 
 	{ "For programs that know docker:", NULL, NULL, false },
 	{ "docker", "docker's command line, as `docker` if hutch has that name",
@@ -224,7 +225,7 @@ static const struct verb *find_verb(const char *name)
 static bool has_parts(const struct verb *verb)
 {
 	static const char *const names[] = { "image", "pool",	"port",
-					     "net",   "policy", "audit" };
+					     "net",   "policy", "audit", "plugin" };
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (!strcmp(names[i], verb->name))

@@ -21,6 +21,7 @@ int net_main(char **argv);
 int pause_main(char **argv);
 int policy_main(char **argv);
 int pool_main(char **argv);
+int plugin_main(char **argv);
 int port_main(char **argv);
 int ps_main(char **argv);
 int rename_main(char **argv);

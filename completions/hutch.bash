@@ -3,7 +3,7 @@
 # The verbs, their flags and the flags' values stand in one place; tests/run/completion.bats
 # compares them with the help of each verb.
 _hutch_verbs='act run create start exec shell pool cp port net connect ps inspect logs events stats wait pause unpause
-	update rename stop kill rm changes diff apply discard snapshot fork commit policy why audit image docker doctor version help'
+	update rename stop kill rm changes diff apply discard snapshot fork commit policy why audit image plugin docker doctor version help'
 _hutch_flags='--policy --image --pull --entrypoint --upper -v --volume --workspace --name --protect --protect-missing --toolchain --tmpfs --read-only -e --env
 	--env-file --secret --secret-file -w --workdir -u --user --hostname -i --interactive -t --tty --stdio
 	--network --allow --deny --ask --add-host --network-join -p --publish --isolation --landlock --idmap --cap-add --cap-drop --seccomp -m --memory --cpus --pids-limit
@@ -395,6 +395,25 @@ _hutch_port()
 	fi
 }
 
+_hutch_plugin()
+{
+	if ((COMP_CWORD == 2)); then
+		_hutch_words 'ls check install url'
+	elif [[ $cur == -* ]]; then
+		case ${COMP_WORDS[2]} in
+		ls) _hutch_words '--json -h --help' ;;
+		install) _hutch_words '--allow -h --help' ;;
+		*) _hutch_words '-h --help' ;;
+		esac
+	elif [[ ${COMP_WORDS[2]} == check ]]; then
+		_hutch_paths directory
+	elif [[ ${COMP_WORDS[2]} == url ]] && ((COMP_CWORD == 3)); then
+		_hutch_names
+	elif [[ ${COMP_WORDS[2]} == @(install|url) ]]; then
+		_hutch_words "$("${COMP_WORDS[0]}" plugin ls 2>/dev/null | awk 'NR > 1 { print $1 }')"
+	fi
+}
+
 _hutch_net()
 {
 	local words="${COMP_WORDS[3]} $cur"
@@ -479,6 +498,8 @@ _hutch()
 		_hutch_port
 	elif [[ ${COMP_WORDS[1]} == net ]]; then
 		_hutch_net
+	elif [[ ${COMP_WORDS[1]} == plugin ]]; then
+		_hutch_plugin
 	elif [[ ${COMP_WORDS[1]} == pool ]]; then
 		_hutch_pool
 	elif [[ ${COMP_WORDS[1]} == doctor ]]; then

@@ -75,9 +75,11 @@ function __hutch_operand -a verb count text
         case 'commit 0' 'fork 0'
             __hutch ps -q
             __hutch_images
-        case 'policy list *' 'image '{ls,gc,quota,verify}' *' 'pool '{create,ls}' *'
+        case 'policy list *' 'image '{ls,gc,quota,verify}' *' 'pool '{create,ls}' *' 'plugin ls *'
         case 'policy *'; __hutch_policies $text
-        case 'audit *' 'image *build *'; __fish_complete_directories $text
+        case 'audit *' 'image *build *' 'plugin check *'; __fish_complete_directories $text
+        case 'plugin url 0'; __hutch ps -q
+        case 'plugin install *' 'plugin url *'; __hutch plugin ls | string replace -r ' .*' '' | string match -v NAME
         case 'image import *' 'why 1'; __hutch_files $text
         case 'image *'; __hutch_images
         case 'pool *'; __hutch pool ls -q

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "actions/plugin_find.h"
+#include "sandbox/plan/plugin_find.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/list.h"

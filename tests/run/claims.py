@@ -12,7 +12,7 @@ import sys
 
 FENCE = re.compile(r"^```.*?^```$", re.M | re.S)
 SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.S)
-GROUPS = ("audit", "image", "policy", "pool", "port")
+GROUPS = ("audit", "image", "plugin", "policy", "pool", "port")
 
 
 class Hutch:

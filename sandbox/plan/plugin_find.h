@@ -6,15 +6,23 @@
 #pragma once
 
 struct err;
+struct manifest;
 struct policy;
 
 /* Looks up each of policy->plugins, fills in policy->plugin_uses, and adds the volumes and
  * published ports that they need. */
 int plugin_find_all(struct policy *p, struct err *e);
 
-/* Returns the folder of the host for the plugin of this name, in the store or among those
- * that hutch ships, allocated; NULL: there is none. */
+/* Returns the folder of the plugins that hutch ships, allocated; NULL: there is none. */
+char *plugin_find_root(void);
+/* Returns the folder of the shipped plugin of this name, allocated; NULL: there is none. */
 char *plugin_find_shipped(const char *name);
+/* Fills in the error for a plugin that does not exist.  Returns -1. */
+int plugin_find_absent(const char *name, struct err *e);
+
+/* Reads plugin.json of a folder; `name` is as for manifest_read(), whose result it is. */
+int plugin_find_manifest(const char *folder, const char *name, struct manifest *ret,
+			 struct err *e);
 
 /* Returns the folder in the store of what `hutch plugin install` has made for the plugin,
  * allocated, whether it exists or not; NULL: there is no store. */

@@ -1,4 +1,4 @@
-#include "actions/plugin_find.h"
+#include "sandbox/plan/plugin_find.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,29 +40,27 @@ char *plugin_find_installed(const char *name)
 	return data ? text_format("%s/plugins/%s/venv", data, name) : NULL;
 }
 
-char *plugin_find_shipped(const char *name)
+char *plugin_find_root(void)
 {
-	AUTO_FREE char *data = folder_path(FOLDER_DATA);
-	AUTO_FREE char *mine = data ? text_format("%s/plugins/%s", data, name) : NULL;
-	AUTO_FREE char *file = mine ? text_format("%s/" MANIFEST_FILE, mine) : NULL;
 	AUTO_FREE char *executor = NULL;
-	char *found = NULL;
 
-	if (file && access(file, F_OK) == 0) {
-		found = mine;
-		mine = NULL;
-		return found;
-	}
 	if (program_find("hutch-executor", &executor, NULL) < 0)
 		return NULL;
-	found = text_format("%.*s/plugins/%s", (int)(strrchr(executor, '/') - executor),
-			    executor, name);
+	return text_format("%.*s/plugins", (int)(strrchr(executor, '/') - executor),
+			   executor);
+}
+
+char *plugin_find_shipped(const char *name)
+{
+	AUTO_FREE char *root = plugin_find_root();
+	char *found = root ? text_format("%s/%s", root, name) : NULL;
+
 	if (!is_folder(found))
 		own_free(&found);
 	return found;
 }
 
-static int not_found(const char *name, struct err *e)
+int plugin_find_absent(const char *name, struct err *e)
 {
 	static const char *const shipped[] = { "jupyter", "agent_skills", "browser",
 					       "file_viewer", "vscode" };
@@ -71,11 +69,13 @@ static int not_found(const char *name, struct err *e)
 	nearest_init(&n, name, strlen(name));
 	for (size_t i = 0; i < ARRAY_LEN(shipped); i++)
 		nearest_try(&n, shipped[i]);
-	(void)err_set(e, ERR_NOT_FOUND, "--plugin %.64s: there is no such plugin", name);
+	(void)err_set(e, ERR_NOT_FOUND, "there is no plugin '%.64s'", name);
 	if (nearest_name(&n) && strcmp(nearest_name(&n), name) != 0)
 		return nearest_suggest(&n, "", e);
-	return err_remedy(e, "hutch plugin ls lists the plugins; a folder is named with a "
-			     "'/': --plugin ./%.64s", name);
+	return err_remedy(e,
+			  "hutch plugin ls lists the plugins; a folder is named with a "
+			  "'/': --plugin ./%.64s",
+			  name);
 }
 
 /* --- its plugin.json --------------------------------------------------------------- */
@@ -99,7 +99,7 @@ static int read_text(const char *path, char *to, size_t *ret_len, struct err *e)
 	return 0;
 }
 
-static int read_manifest(const char *folder, const char *name, struct manifest *ret,
+int plugin_find_manifest(const char *folder, const char *name, struct manifest *ret,
 			 struct err *e)
 {
 	AUTO_FREE char *path = text_format("%s/" MANIFEST_FILE, folder);
@@ -169,11 +169,12 @@ static int take_folder(struct policy *p, struct plugin_use *use, const char *fol
 	AUTO_FREE char *venv = plugin_find_installed(use->name);
 	struct manifest m;
 
-	if (read_manifest(folder, use->name, &m, e) < 0)
+	if (plugin_find_manifest(folder, use->name, &m, e) < 0)
 		return err_in(e, "--plugin");
 	use->folder = text_format(PLUGIN_USES_DIR "/%s", use->name);
 	show(p, use->name, folder, use->folder);
-	if (is_folder(venv)) {
+	if (geteuid() != 0 &&
+	    is_folder(venv)) { /* root has no store that its sandboxes see */
 		use->venv = text_format(PLUGIN_USES_DIR "/%s.venv", use->name);
 		show(p, use->name, venv, use->venv);
 	}
@@ -190,7 +191,8 @@ static struct plugin_use *add(struct policy *p, const char *name, struct err *e)
 {
 	for (size_t i = 0; i < p->plugin_uses.count; i++)
 		if (!strcmp(p->plugin_uses.items[i].name, name)) {
-			(void)err_set(e, ERR_USAGE, "--plugin: '%s' is named twice", name);
+			(void)err_set(e, ERR_USAGE, "--plugin: '%s' is named twice",
+				      name);
 			return NULL;
 		}
 	if (p->plugin_uses.count == PLUGIN_USES_MAX) {
@@ -209,19 +211,22 @@ static int find_path(struct policy *p, const char *word, struct err *e)
 		return err_sys(e, "--plugin %.300s", word);
 	const char *name = strrchr(real, '/') + 1;
 	if (!manifest_is_name(name))
-		return err_set(e, ERR_USAGE,
-			       "--plugin %.300s: the folder's name is the plugin's: 1 to 32 "
-			       "of a-z 0-9 _ -, first a letter", word);
+		return err_set(
+			e, ERR_USAGE,
+			"--plugin %.300s: the folder's name is the plugin's: 1 to 32 "
+			"of a-z 0-9 _ -, first a letter",
+			word);
 	struct plugin_use *use = add(p, name, e);
 	return use ? take_folder(p, use, real, e) : -1;
 }
 
 static int find_name(struct policy *p, const char *name, struct err *e)
 {
-	AUTO_FREE char *folder = manifest_is_name(name) ? plugin_find_shipped(name) : NULL;
+	AUTO_FREE char *folder = manifest_is_name(name) ? plugin_find_shipped(name)
+							: NULL;
 
 	if (!manifest_is_name(name) || (!folder && p->image == IMAGE_HOST))
-		return not_found(name, e);
+		return plugin_find_absent(name, e) < 0 ? err_in(e, "--plugin") : 0;
 	struct plugin_use *use = add(p, name, e);
 	if (!use)
 		return -1;
