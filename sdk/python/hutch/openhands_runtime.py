@@ -69,7 +69,8 @@ class HutchRuntime(Runtime):
         sandbox = self.config.sandbox
         inside = self.config.workspace_mount_path_in_sandbox
         flags: Dict[str, Any] = {"plugin": self._plugins(), "network": "host" if sandbox.use_host_network else "none",
-                                 "workdir": inside, "volume": self._volumes(inside)}
+                                 "workdir": inside, "volume": self._volumes(inside),
+                                 "env": dict(sandbox.runtime_startup_env_vars or {})}
         if sandbox.runtime_container_image:
             flags["image"] = sandbox.runtime_container_image
         if sandbox.enable_auto_lint:
