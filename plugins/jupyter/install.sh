@@ -7,13 +7,14 @@ set -eu
 # and %pip adds to them: the store itself is read-only for sandboxes.
 python3 -m venv --system-site-packages venv
 
-# The venv must not lean on a package that this rootfs happens to have: --ignore-installed.
-# A Python that is too old for these has the newest that it can use.
+# IPython before 9.4 copies all that a cell has printed at each print().  A Python that is too old
+# for these versions has the ipykernel that OpenHands has.
 if python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
-	set -- ipykernel==6.29.5 ipython==9.3.0 jupyter_client==8.6.3 matplotlib-inline==0.1.7
+	set -- ipykernel==7.4.0 ipython==9.18.1 jupyter_client==8.10.0 matplotlib-inline==0.2.2
 else
 	set -- ipykernel==6.29.5 jupyter_client==8.6.3 matplotlib-inline==0.1.7
 fi
+# The venv must not lean on a package that this rootfs happens to have: --ignore-installed.
 venv/bin/python3 -m pip install --quiet --no-input --disable-pip-version-check \
 	--no-cache-dir --ignore-installed "$@"
 venv/bin/python3 -c 'import ipykernel, jupyter_client, zmq'

@@ -17,8 +17,17 @@ def make_quick(kind):
     kind.flush = flushing
 
 
+def forget_outputs(shell):
+    """IPython 9 keeps all that cells print, under the number of the cell, which without a history
+    is always 1: its memory and the time of each print() would grow with every cell."""
+    outputs = shell.history_manager.outputs
+    shell.events.register("pre_run_cell", lambda _info: outputs.clear())
+
+
 try:
-    get_ipython().run_line_magic("colors", "nocolor")  # noqa: F821
+    shell = get_ipython()  # noqa: F821
+    shell.run_line_magic("colors", "nocolor")
+    forget_outputs(shell)
     make_quick(type(sys.stdout))
 except Exception:
     pass  # another version of IPython, whose colours are taken out of its texts anyway

@@ -23,10 +23,6 @@ SHORT_NAMES = {"image/svg+xml": "svg", "text/html": "html", "text/latex": "latex
                "text/markdown": "markdown", "application/javascript": "javascript", "image/jpeg": "jpeg"}
 
 
-def megabytes(size):
-    return f"{size / 1e6:.1f} MB"
-
-
 class Text:
     """A text of which the beginning and the end are kept."""
 
@@ -60,12 +56,13 @@ class Text:
 
 
 def png_of(text):
-    """Returns the picture in base64 without blanks, or None if it is no PNG."""
+    """Returns the picture in base64, or None if it is no PNG."""
     try:
-        picture = "".join(text.split())
-        if binascii.a2b_base64(picture).startswith(PNG):
-            return picture
-    except (AttributeError, ValueError):
+        picture = binascii.a2b_base64(text)
+        if picture.startswith(PNG):
+            # The executor's reader is strict, and Python's is not.
+            return binascii.b2a_base64(picture, newline=False).decode()
+    except (TypeError, ValueError):
         pass
     return None
 
@@ -77,7 +74,7 @@ class Cell:
         self.stream = stream
         self.streamed = 0
         self.text = Text()
-        self.pictures, self.data, self.notes = [], {}, []
+        self.pictures, self.data, self.notes, self.left_out = [], {}, [], {}
         self.room = PICTURES_MAX - len(wire.packed(code))
         self.data_room = DATA_MAX
 
@@ -111,9 +108,9 @@ class Cell:
     def add_picture(self, value):
         picture = png_of(value)
         if picture is None:
-            self.note("an image/png that is no PNG in base64 was left out")
+            self.leave_out(("image/png that is no PNG in base64", len(value)))
         elif len(picture) > self.room or len(self.pictures) == ITEMS_MAX:
-            self.leave_out("picture", len(picture) * 3 // 4)
+            self.leave_out(("image/png", len(picture)))
         else:
             self.pictures.append(picture)
             self.room -= len(picture)
@@ -122,7 +119,7 @@ class Cell:
         text = wire.printable(value if isinstance(value, str) else json.dumps(value))
         size = len(wire.packed(text))
         if size > self.data_room or len(self.data) == ITEMS_MAX:
-            self.leave_out(kind, size)
+            self.leave_out((kind[:100], size))
             return
         self.data[self.free_name(kind)] = text
         self.data_room -= size
@@ -136,12 +133,21 @@ class Cell:
             free = f"{name}_{number}"
         return free
 
-    def leave_out(self, kind, size):
-        self.note(f"a {kind} of {megabytes(size)} was left out, because an answer has at most 8 MiB")
+    def leave_out(self, what):
+        """Takes (kind, size) of a display that is not in the answer, which says so."""
+        kind, size = what
+        if kind in self.left_out or len(self.left_out) < ITEMS_MAX:
+            count, total = self.left_out.get(kind, (0, 0))
+            self.left_out[kind] = count + 1, total + size
 
     def note(self, sentence):
         if sentence not in self.notes and len(self.notes) < 10:
             self.notes.append(sentence)
 
     def content(self):
-        return self.text.value().rstrip()
+        """Returns the text, and behind it a line about what else there was."""
+        text = self.text.value().rstrip()
+        if not self.left_out:
+            return text
+        parts = [f"{count} x {kind} ({total} bytes)" for kind, (count, total) in self.left_out.items()]
+        return f"{text}{text and chr(10)}[Left out, because an answer has at most 8 MiB: {', '.join(parts)}]"

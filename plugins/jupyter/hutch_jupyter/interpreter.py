@@ -20,6 +20,8 @@ from hutch_jupyter import frames, source  # noqa: E402  (the line above makes it
 sys.path[0] = ""
 
 BROKEN = 70
+# A part of a display above this would not have room in an answer.
+PART_MAX = 6 << 20
 
 
 class StdinNotImplementedError(NotImplementedError):
@@ -184,12 +186,13 @@ class Interpreter:
         self.channel.send(frames.DONE)
 
     def run(self, code, is_silent):
-        try:
-            self.execute(*self.cells.parse(code, self.names))
-            if not is_silent:
-                self.show_figures()
-        except BaseException as e:
-            self.show_error(e)
+        for step in (lambda: self.execute(*self.cells.parse(code, self.names)), self.show_figures):
+            try:
+                step()
+            except BaseException as e:
+                self.show_error(e)
+            if is_silent:
+                break
 
     def execute(self, tree, name):
         """Runs the statements; the value of a last expression is shown."""
@@ -203,6 +206,9 @@ class Interpreter:
             if source.is_awaitable(code):
                 value = self.wait_for(value)
             value = value if is_value else None
+        if os.getpid() != self.pid:
+            self.stdout.flush()
+            os._exit(0)  # a process that the cell has forked
         return value
 
     def wait_for(self, coroutine):
@@ -240,8 +246,15 @@ class Interpreter:
                 own()
                 return
             bundle = rich.bundle_of(value)
+        bundle = rich.strings(bundle)
+        if len(str(bundle.get("text/plain", ""))) > PART_MAX:
+            self.channel.send(frames.FLUSH)
+            self.stdout.write(bundle.pop("text/plain"))
         self.stdout.flush()
-        self.channel.send(frames.BUNDLE, json.dumps(rich.strings(bundle), ensure_ascii=False).encode("utf-8", "replace"))
+        for kind in [kind for kind, data in bundle.items() if isinstance(data, str) and len(data) > PART_MAX]:
+            size = len(bundle.pop(kind)).to_bytes(8, "big")
+            self.channel.send(frames.LEFT_OUT, size + kind[:100].encode("utf-8", "replace"))
+        self.channel.send(frames.BUNDLE, json.dumps(bundle, ensure_ascii=False).encode("utf-8", "replace"))
 
     def show_figures(self):
         if "matplotlib.pyplot" in sys.modules:

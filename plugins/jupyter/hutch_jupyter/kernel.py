@@ -263,8 +263,7 @@ class Kernel:
             yield "text", text
         elif kind in ("execute_result", "display_data", "error"):
             if len(content) > messages.READ_MAX:
-                yield "note", (f"a display of {len(content) / 1e6:.1f} MB was left out, "
-                               "because an answer has at most 8 MiB")
+                yield "left_out", ("display", len(content))
                 return
             content = json.loads(bytes(content))
             if kind == "error":

@@ -15,6 +15,7 @@ from .wire import LINE_MAX, packed
 
 # ipykernel holds text back for so long, stdout first and stderr behind it; so do we.
 HOLD_S = 0.2
+HELD_MAX = 1 << 20
 CHUNK = 1 << 18
 READS_MAX = 64
 
@@ -34,7 +35,7 @@ class Plain:
         self.is_busy = True
         self.unsent = b""
         self.held = {"out": [], "err": []}
-        self.hold_until = None
+        self.hold_until, self.held_size = None, 0
         self.words = ""
 
     def start(self, _now):
@@ -91,6 +92,7 @@ class Plain:
             pass
         except BrokenPipeError:
             self.unsent = b""
+            self.why_killed = "because its pipe from the driver was closed"
             process.signal_group(self.pid, signal.SIGKILL)
 
     def interrupt(self):
@@ -120,6 +122,7 @@ class Plain:
             data = read_some(self.output)
             if data == b"" and self.pid:
                 # The interpreter has closed its pipe, as a cell can: nothing can come any more.
+                self.why_killed = "because its pipe to the driver was closed"
                 process.signal_group(self.pid, signal.SIGKILL)
             if not data:
                 return
@@ -137,6 +140,8 @@ class Plain:
             yield from self.done()
         elif kind == frames.LEAVE:
             yield "leaving", None
+        elif kind == frames.LEFT_OUT:
+            yield "left_out", (payload[8:].decode("utf-8", "replace"), int.from_bytes(payload[:8], "big"))
         else:
             yield from self.flush()
             if kind != frames.FLUSH:
@@ -157,13 +162,16 @@ class Plain:
         if not self.is_busy:
             return  # a thread or program of an earlier cell prints between cells
         self.held[stream].append(text)
-        if self.hold_until is None:
+        self.held_size += len(text)
+        if self.held_size > HELD_MAX:
+            self.hold_until = now
+        elif self.hold_until is None:
             self.hold_until = now + HOLD_S
 
     def flush(self):
         text = "".join(self.held["out"] + self.held["err"])
         self.held = {"out": [], "err": []}
-        self.hold_until = None
+        self.hold_until, self.held_size = None, 0
         if text:
             yield "text", text
 
@@ -171,14 +179,14 @@ class Plain:
 def shown(kind, payload, size):
     """Returns the event of a frame that shows something."""
     if payload is None:
-        return "note", f"a display of {size / 1e6:.1f} MB was left out, because an answer has at most 8 MiB"
+        return "left_out", ("display", size)
     if kind == frames.ERROR:
         return "text", payload.decode("utf-8", "replace")
     try:
         bundle = json.loads(payload)
     except ValueError:
         bundle = None
-    return ("bundle", bundle) if isinstance(bundle, dict) else ("note", "a broken display was left out")
+    return ("bundle", bundle) if isinstance(bundle, dict) else ("left_out", ("broken display", size))
 
 
 def read_some(descriptor):

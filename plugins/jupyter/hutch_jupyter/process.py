@@ -45,8 +45,9 @@ def signal_group(pid, number):
             pass
 
 
-def reap(pid):
-    """Returns how the program has ended, in words, or None."""
+def reap(pid, why_killed=None):
+    """Returns how the program has ended, in words, or None.  `why_killed` is told where the
+    SIGKILL was ours."""
     try:
         ended, status = os.waitpid(pid, os.WNOHANG)
     except ChildProcessError:
@@ -57,8 +58,9 @@ def reap(pid):
         return f"with exit code {os.WEXITSTATUS(status)}"
     number = os.WTERMSIG(status)
     name = signal.Signals(number).name if number in set(signal.Signals) else str(number)
-    memory = ", which is also how a memory limit ends a program" if number == signal.SIGKILL else ""
-    return f"by signal {name}{memory}"
+    if number == signal.SIGKILL:
+        return why_killed or f"by signal {name} (a memory limit ends programs in this way, too)"
+    return f"by signal {name}"
 
 
 def end(pid):

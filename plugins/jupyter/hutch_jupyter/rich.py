@@ -1,8 +1,9 @@
 """rich -- objects in the forms in which they can be shown, and a stand-in for IPython.display."""
 import base64
 import json
+import sys
 
-from . import pretty
+from . import figures, pretty
 
 METHODS = {"_repr_html_": "text/html", "_repr_markdown_": "text/markdown", "_repr_svg_": "image/svg+xml",
            "_repr_png_": "image/png", "_repr_jpeg_": "image/jpeg", "_repr_latex_": "text/latex",
@@ -34,6 +35,9 @@ def bundle_of(value):
         data = data[0] if isinstance(data, tuple) else data
         if data is not None:
             bundle[kind] = in_text(data)
+    figure = sys.modules.get("matplotlib.figure")
+    if figure and isinstance(value, figure.Figure):
+        bundle["image/png"] = figures.png_of(value)
     if "text/plain" not in bundle:
         bundle["text/plain"] = pretty.text_of(value)
     return bundle

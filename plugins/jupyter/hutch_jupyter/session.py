@@ -16,6 +16,8 @@ from .editor import Editor
 # An interrupted kernel that is not idle after so many seconds gets SIGINT again, and is killed.
 AGAIN_S, KILL_S = 1.0, 2.5
 START_S = 50.0
+# The events that a cell takes.
+TAKERS = {"text": "add_text", "gap": "add_gap", "bundle": "add_bundle", "left_out": "leave_out"}
 NEW_KERNEL = "A new kernel takes its place: variables and imports are gone."
 
 
@@ -78,7 +80,7 @@ class Session:
             self.form.close()
         self.form = self.choice.new_form()
         self.form.is_replacement = is_replacement
-        self.form.cwd = None
+        self.form.cwd = self.form.why_killed = None
         self.is_leaving = False
         self.form.start_deadline = now + START_S
         self.changes = {}
@@ -201,8 +203,7 @@ class Session:
         elif call and call.is_silent:
             call.silent_text = (call.silent_text + value)[-2000:] if kind == "text" else call.silent_text
         elif call and call.steps is not None:
-            getattr(call.cell, {"text": "add_text", "gap": "add_gap", "bundle": "add_bundle", "note": "note"}[kind])(
-                value)
+            getattr(call.cell, TAKERS[kind])(value)
 
     def tell_ready(self):
         if not self.has_been_ready:
@@ -267,6 +268,7 @@ class Session:
     def look_at_clock(self, now):
         call = self.call
         if not self.form.is_up and not self.start_error and now >= self.form.start_deadline:
+            self.form.why_killed = f"because it had not begun after {START_S:.0f} seconds"
             process.signal_group(self.form.pid, signal.SIGKILL)
             self.form.start_deadline = now + START_S
         if not call:
@@ -283,7 +285,7 @@ class Session:
 
     def look_at_kernel(self, now):
         """Finds out whether the kernel has ended."""
-        how = process.reap(self.form.pid) if self.form.pid else None
+        how = process.reap(self.form.pid, self.form.why_killed) if self.form.pid else None
         if how is None:
             return
         was_up = self.form.is_up
