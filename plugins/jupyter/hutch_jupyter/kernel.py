@@ -12,6 +12,7 @@ import sys
 from . import messages, process
 
 CHUNK = 1 << 16
+MESSAGES_MAX = 100
 # A request whose reply came, and whose idle did not, is followed by another: its idle tells that
 # the first one's was lost, as where a subscription came too late.
 PROBE_S = 0.05
@@ -164,23 +165,22 @@ class Kernel:
         if self.output in ready:
             self.read_words()
         # A few messages a turn, so that the executor's lines and deadlines are seen.
-        for _ in range(100):
+        for _ in range(MESSAGES_MAX if self.iopub in ready else 0):
             frames = self.receive(self.iopub)
             if frames is None:
                 break
             yield from self.take_iopub(frames)
         for one in (self.shell, self.control):
-            frames = self.receive(one)
-            while frames is not None:
+            frames = self.receive(one) if one in ready else None
+            if frames is not None:
                 yield from self.take_reply(frames, now)
-                frames = self.receive(one)
         if self.probe_at is not None and now >= self.probe_at:
             self.send_probe(now)
 
     def last_events(self, now):
         """What an ended kernel has sent may still be on its way within zmq."""
         while self.iopub.poll(20):
-            yield from self.events((), now)
+            yield from self.events((self.iopub,), now)
         self.read_words()
 
     def receive(self, one):

@@ -226,8 +226,9 @@ class Session:
     def answer(self, content, pictures):
         call, self.call = self.call, None
         if call.args.get("include_extra", True):
-            content += f"\n[Jupyter current working directory: {call.cwd}]"
-            content += f"\n[Jupyter Python interpreter: {self.form.executable}]"
+            lines = [content] if content else []
+            content = "\n".join([*lines, f"[Jupyter current working directory: {call.cwd}]",
+                                 f"[Jupyter Python interpreter: {self.form.executable}]"])
         answer = {"content": content, "code": call.args["code"]}
         if pictures:
             answer["image_urls"] = pictures
@@ -238,17 +239,16 @@ class Session:
         self.wire.send(line)
 
     def answer_stopped(self, more):
-        """Answers a call whose time is over.  Its text is the sentence alone, as the reference
-        has it; the output so far is in `data`."""
+        """Answers a call that was stopped.  After a time-out the text is the sentence alone, as
+        the reference has it, and the output so far is in `data`."""
         call = self.call
-        if call.reason != "timeout":
-            self.call = None
-            self.wire.send({"call": call.number, "error": f"the cell was cancelled{more and '. ' + more}"})
-            return
         printed = call.cell.content()
+        more = f"\n[{more}]" if more else ""
+        if call.reason != "timeout":
+            self.answer(f"{printed}{printed and chr(10)}[The cell was cancelled.]{more}", call.cell.pictures)
+            return
         if printed:
             call.cell.add_data("output", printed)
-        more = f"\n[{more}]" if more else ""
         self.answer(f"[Execution timed out ({call.limit} seconds).]{more}", [])
 
     # Time, and kernels that end

@@ -14,7 +14,9 @@ import warnings
 AWAIT = getattr(ast, "PyCF_ALLOW_TOP_LEVEL_AWAIT", 0)
 KEPT = 500
 
-MAGIC = re.compile(r"^(?P<indent>\s*)(?:(?P<target>[A-Za-z_][\w\s.,\[\]'\"]*?)\s*=\s*)?(?P<mark>!!?|%(?!%))(?P<rest>.*)$", re.S)
+MAGIC = re.compile(r"^(?P<indent>\s*)"
+                   r"(?:(?P<target>[A-Za-z_][\w\s.,\[\]'\"]*?)\s*=\s*)?"
+                   r"(?P<mark>!!?|%(?!%))(?P<rest>.*)$", re.S)
 # Magics that IPython takes without the mark, where the line is no Python.
 BARE = re.compile(r"^(?P<indent>\s*)(?P<rest>(?:pip|cd|pwd|ls|cat|mkdir|rm|cp|mv|conda)\s+[^=\s(].*)$", re.S)
 HELP = re.compile(r"^(?P<indent>\s*)(?:\?{1,2}\s*(?P<before>[\w.]+)|(?P<name>[A-Za-z_][\w.]*)\s*\?{1,2})\s*$")
