@@ -187,7 +187,7 @@ USES_sandbox/explain := base policy/egress policy store sandbox/kernel sandbox/c
     sandbox/root
 
 FILES_cli/common := client foreach_sandbox flags fd_flag foreign_flags option_table options \
-    subcommands json_view report table ask
+    subcommands json_view log_print report table ask
 USES_cli/common := base policy/json policy/egress policy store sandbox/kernel sandbox/state sandbox/root \
     sandbox/launch
 
