@@ -1,8 +1,11 @@
 #include "docker/attach.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +13,7 @@
 #include "base/own.h"
 #include "base/worker.h"
 #include "cli/common/json_view.h"
+#include "cli/common/log_print.h"
 #include "docker/container.h"
 #include "docker/verb.h"
 #include "docker/verbs.h"
@@ -34,14 +38,36 @@ static int run(const char *const words[3], enum verb_output output, struct err *
 	return code;
 }
 
-static pid_t start_logs(const struct container *box)
+/* Prints the container's output, for which its main process waits.  It runs in a child
+ * that dies with the caller (prctl(2); a change of user undoes that, so it comes behind
+ * it): a main process that nobody attends goes on. */
+static int print_output(const struct container *box, pid_t caller, struct err *e)
 {
-	const pid_t pid = fork();
+	const struct log_wanted wanted = { .follows = true,
+					   .holds = true,
+					   .tail = LOG_PRINT_ALL };
+
+	if (host_user_become_client(e) < 0)
+		return -1;
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		return err_sys(e, "prctl PR_SET_PDEATHSIG");
+	return getppid() != caller ? 0 : log_print(box->name, &wanted, e);
+}
+
+/* Starts the child that prints.  It holds `end`, the end of a pipe, for as long as it
+ * lives.  Its session is its own, so that a key of the terminal that stops the container
+ * does not stop the output first. */
+static pid_t start_output(const struct container *box, const struct signals *s, int *end)
+{
+	const pid_t caller = getpid(), pid = fork();
 	struct err e;
 
-	if (pid == 0)
-		_exit(run((const char *[]){ "logs", "-f", box->name }, VERB_SHOW, &e) !=
-		      0);
+	if (pid == 0) {
+		(void)setsid();
+		(void)sigprocmask(SIG_SETMASK, &s->before, NULL);
+		_exit(print_output(box, caller, &e) < 0 ? verbs_fail(&e, EXIT_HUTCH) : 0);
+	}
+	own_close(end);
 	return pid;
 }
 
@@ -78,18 +104,18 @@ static int code_of(const struct container *box)
 	return e.kind == ERR_NOT_FOUND ? 128 + SIGKILL : verbs_fail(&e, EXIT_HUTCH);
 }
 
-/* Runs in the child.  Its session is its own, so that a key of the terminal that stops
- * the container does not stop the output first. */
-static _Noreturn void accompany(const struct container *box, bool removes)
+/* Runs in the child, in a session of its own.  `output` is readable, with no byte, when
+ * the child that prints has ended. */
+static _Noreturn void accompany(const struct container *box, bool removes, int output)
 {
 	struct container ended;
+	char none;
 	struct err e;
 
 	(void)setsid();
-	const pid_t logs = start_logs(box);
 	int code = code_of(box);
-	if (logs > 0)
-		(void)worker_reap(logs);
+	while (read(output, &none, 1) < 0 && errno == EINTR)
+		;
 	/* By its id, since another container may have the name by now. */
 	if (removes && container_find(box->id, &ended, NULL) == 0)
 		(void)run((const char *[]){ "rm", "-q", box->id }, VERB_DROP, &e);
@@ -117,13 +143,22 @@ static int await(pid_t child, const struct container *box, const struct signals 
 static int attend(const struct container *box, bool removes, const struct signals *s,
 		  struct err *e)
 {
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_sys(e, "make a pipe");
+	AUTO_CLOSE int output = ends[0];
+	const pid_t printer = start_output(box, s, &ends[1]);
 	const pid_t child = fork();
 
 	if (child == 0) {
 		(void)sigprocmask(SIG_SETMASK, &s->before, NULL);
-		accompany(box, removes);
+		accompany(box, removes, output);
 	}
-	return child < 0 ? err_sys(e, "fork") : await(child, box, s);
+	int rc = child < 0 ? err_sys(e, "fork") : await(child, box, s);
+	if (printer > 0)
+		(void)worker_reap(printer);
+	return rc;
 }
 
 /* Runs `hutch create`.  A signal that is taken waits until that is done. */

@@ -1,9 +1,13 @@
 /* attach -- docker run without -d, for a container with a name.
  *
  * hutch lists a sandbox only if it was created, so such a container is created in the
- * background, and its output and its exit code are brought here.  A child process does
- * that: if the caller kills this process, the container runs on, as with docker, and the
- * child still removes it after its end, for --rm. */
+ * background, and its output and its exit code are brought here by two child processes:
+ *
+ * 	one prints		the container waits for it (docs/control.md, `logs` with
+ * 				`hold`), so that a slow reader loses nothing; it dies with
+ * 				this process
+ * 	one waits for the end	if the caller kills this process, the container runs on, as
+ * 				with docker, and the child still removes it, for --rm */
 #pragma once
 #include <stdbool.h>
 

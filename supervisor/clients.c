@@ -421,12 +421,17 @@ static void read_rest(struct supervisor *s)
 	}
 }
 
-/* Closes the connection of each client that has read all its data. */
-static void part_with(struct supervisor *s)
+/* Closes the connection of each client that has read all its data; and when it is late,
+ * of all others but those that the main process has waited for. */
+static void part_with(struct supervisor *s, bool is_late)
 {
-	for (size_t i = s->client_count; i-- > 0;)
-		if (buffer_len(&s->clients[i]->conn.out) == 0)
+	for (size_t i = s->client_count; i-- > 0;) {
+		const struct client *c = s->clients[i];
+		bool has_all = buffer_len(&c->conn.out) == 0 &&
+			       (!c->holds_main || !c->log_readers);
+		if (has_all || (is_late && !c->holds_main))
 			remove_client(s, i);
+	}
 }
 
 void clients_part(struct supervisor *s)
@@ -435,20 +440,21 @@ void clients_part(struct supervisor *s)
 
 	supervisor_look_at_clock(s);
 	const int64_t due = s->now_ms + GOODBYE_MS;
-	for (;;) {
+	for (bool is_late = false;; is_late = clock_is_due(due, s->now_ms)) {
 		do { /* clients whose buffers were full may have room for more data now */
 			supervisor_look_at_clock(s);
-			read_rest(s);
-		} while (clients_work(s) && !clock_is_due(due, s->now_ms));
-		part_with(s);
+			if (!is_late)
+				read_rest(s);
+		} while (clients_work(s) && (is_late || !clock_is_due(due, s->now_ms)));
+		part_with(s, is_late);
 		supervisor_look_at_clock(s);
-		if (s->client_count == 0 || clock_is_due(due, s->now_ms))
+		if (s->client_count == 0)
 			break;
 		for (size_t i = 0; i < s->client_count; i++)
 			w[i] = (struct pollfd){ .fd = s->clients[i]->conn.fd,
 						.events = POLLOUT };
 		/* EINTR is no error here: the loop calls poll(2) again */
-		(void)poll(w, s->client_count, clock_wait(due, s->now_ms));
+		(void)poll(w, s->client_count, is_late ? -1 : clock_wait(due, s->now_ms));
 	}
 	clients_done(s);
 }

@@ -243,6 +243,7 @@ static int do_logs(const struct request *call)
 	const char *of = "output";
 
 	if (request_bool(call, "follow", &r.follows) < 0 ||
+	    request_bool(call, "hold", &r.holds) < 0 ||
 	    request_text(call, "of", &of) < 0 ||
 	    request_uint(call, "tail", 1ull << 53, &tail) < 0)
 		return RPC_PARAMS;
@@ -252,6 +253,11 @@ static int do_logs(const struct request *call)
 	} else if (strcmp(of, "output") != 0) {
 		(void)err_set(call->e, ERR_USAGE,
 			      "params.of: output or supervisor was expected");
+		return RPC_PARAMS;
+	}
+	if (r.holds && (!r.follows || r.method[0] != 'o')) {
+		(void)err_set(call->e, ERR_USAGE,
+			      "params.hold: only with \"follow\":true, of the output");
 		return RPC_PARAMS;
 	}
 	r.request = request_take_id(call);
@@ -350,7 +356,7 @@ static const char *const resize_keys[] = { "process", "rows", "cols", NULL };
 static const char *const write_keys[] = { "process", "data", "base64", "eof", NULL };
 static const char *const update_keys[] = { "memory", "cpus", "pids", "disk", NULL };
 static const char *const unpause_keys[] = { "force", NULL };
-static const char *const logs_keys[] = { "follow", "tail", "of", NULL };
+static const char *const logs_keys[] = { "follow", "tail", "of", "hold", NULL };
 static const char *const act_keys[] = { "action", "stream", "confirm", NULL };
 static const char *const stream_keys[] = { "stream", "confirm", NULL };
 static const char *const cancel_keys[] = { "id", NULL };

@@ -17,6 +17,7 @@
 #include "base/own.h"
 #include "sandbox/launch/launch.h"
 #include "sandbox/state/state_dir.h"
+#include "supervisor/main_process.h"
 #include "supervisor/supervisor.h"
 
 /* The most bytes that are read from one pipe at once, which is the capacity of a pipe,
@@ -317,6 +318,21 @@ static bool is_waited_for(struct supervisor *s, const struct job *j, int stream)
 	return true;
 }
 
+/* Returns whether the job is the main process, and a client that holds it has much of the
+ * log to get.  Such a client is waited for as long as it is connected: it has asked for
+ * that.  Other processes are not delayed, and neither are the answers to any client. */
+static bool is_held(const struct supervisor *s, const struct job *j)
+{
+	const struct log *l = &s->outputs.log;
+
+	for (size_t i = 0; main_process_is(s, j) && i < s->client_count; i++)
+		for (const struct log_reader *r = s->clients[i]->log_readers; r;
+		     r = r->next)
+			if (r->holds && r->of == l && l->end - r->at > OUTPUTS_HELD)
+				return true;
+	return false;
+}
+
 static void add_place(struct outputs *o, struct job *j, int stream)
 {
 	if (o->place_count == o->place_room) {
@@ -332,7 +348,7 @@ static void add_places(struct supervisor *s, struct job *j)
 
 	if (!c || (j->state != JOB_RUNNING && j->state != JOB_ENDED))
 		return;
-	for (int i = 0; i < CAPTURE_STREAMS; i++)
+	for (int i = 0; i < CAPTURE_STREAMS && !is_held(s, j); i++)
 		if (c->out[i] >= 0 && !is_waited_for(s, j, i))
 			add_place(&s->outputs, j, i);
 	if (c->in >= 0 && buffer_len(&c->input) > 0)

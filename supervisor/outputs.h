@@ -8,7 +8,9 @@
  * client has only a position in the stream (output_ring.h); bytes that are lost before
  * it gets them are counted and reported as `dropped`.  A process is delayed only by the
  * client that started it, as long as that client reads anything at all
- * (client.stuck_ms).  So a client loses no output of its own processes by being slow. */
+ * (client.stuck_ms).  So a client loses no output of its own processes by being slow.
+ * The main process, which no client has started, is delayed by each client that follows the
+ * log with `hold`, however long that client reads nothing. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,6 +32,10 @@ struct supervisor;
  * client that reads at once loses none. */
 #define OUTPUTS_KEPT  (64u << 20)
 #define OUTPUTS_LEAST (128u << 10)
+/* The main process is held while a client that holds it has so many bytes of the log to
+ * get.  Those that are read in one turn, and at the process's end, come on top of it, and
+ * the log's newer file has room for all. */
+#define OUTPUTS_HELD (1u << 20)
 /* How long in ms a process waits for its client while the client reads nothing. */
 #define OUTPUTS_STUCK_MS 1000
 /* The number of pollfd entries for poll(2): three pipes for each process. */
@@ -49,6 +55,8 @@ struct log_reader {
 	char *request;	      /* owned; the id of the client's request */
 	uint64_t at, until;
 	bool follows; /* new entries are sent too, without end; `until` is not used */
+	bool holds;   /* with `follows`, of the output's log: the main process waits for
+		       * this client */
 	struct log_reader *next;
 };
 

@@ -205,6 +205,7 @@ void outputs_logs(struct client *c, const struct log_reader *reader, uint64_t ta
 
 	*r = *reader;
 	r->until = l->end;
+	c->holds_main = c->holds_main || r->holds;
 	r->at = tail == UINT64_MAX ? l->begin : log_tail(l, tail);
 	while (*at)
 		at = &(*at)->next;

@@ -64,6 +64,8 @@ struct client {
 	char name[24]; /* the client's name in the audit log, and for actions that give
 			* no `client` */
 	bool has_hello, is_stream, is_closing, has_events;
+	bool holds_main;   /* the client has a request `logs` that the main process waits
+			    * for; at the end of the sandbox the supervisor waits, too */
 	bool answers_asks; /* the client answers questions about connections */
 	bool is_user; /* the client has made a request that counts as use of the
 		       * sandbox */
@@ -187,7 +189,8 @@ void clients_serve(struct supervisor *s, const struct pollfd *w);
  * something to do. */
 bool clients_work(struct supervisor *s);
 /* To be called when the sandbox has ended: sends clients the rest of their data, for a
- * limited time, and closes all connections. */
+ * limited time, and closes all connections.  Clients that the main process has waited for
+ * are waited for without a limit. */
 void clients_part(struct supervisor *s);
 void clients_done(struct supervisor *s);
 

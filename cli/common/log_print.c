@@ -145,8 +145,9 @@ static int print_live(struct printer *live, struct err *e)
 				       ? text_copy("null")
 				       : text_format("%llu", (unsigned long long)w->tail);
 	AUTO_FREE char *params = text_format(
-		"{\"follow\":%s,\"tail\":%s%s}", w->follows ? "true" : "false", last,
-		w->of_supervisor ? ",\"of\":\"supervisor\"" : "");
+		"{\"follow\":%s,\"tail\":%s%s%s}", w->follows ? "true" : "false", last,
+		w->of_supervisor ? ",\"of\":\"supervisor\"" : "",
+		w->holds ? ",\"hold\":true" : "");
 
 	p.client.context = &p;
 	p.client.take = take;

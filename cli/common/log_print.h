@@ -11,6 +11,8 @@ struct err;
 struct log_wanted {
 	bool of_supervisor; /* the supervisor's own log instead of the processes' output */
 	bool follows;	    /* new entries, too, until the sandbox's end */
+	bool holds;	    /* with `follows`, of the output: the sandbox's main process
+			     * waits while its output is not read */
 	uint64_t tail;	    /* how many of the last entries; LOG_PRINT_ALL: all */
 };
 

@@ -45,9 +45,10 @@ refuses() {
 }
 
 # attached FIFO ARG...: starts a container with the name box, whose first line comes through FIFO.
+# $flood is what it does then, or it sleeps.
 attached() {
 	mkfifo "$1"
-	"$HUTCH" docker run "${@:2}" --name box host sh -c 'echo begun; exec sleep 1000' >"$1" &
+	"$HUTCH" docker run "${@:2}" --name box host sh -c "echo begun; ${flood:-exec sleep 1000}" >"$1" &
 	exec 7<"$1"
 	read -r line <&7
 	[ "$line" = begun ]
@@ -84,16 +85,44 @@ ended_with() {
 	[ "$(docker ps -aq)" = "" ]
 }
 
-@test "a run with a name tells what of its output was lost, since it was not read in time" {
+# floods [ARG...]: starts a container with the name box that prints 41 MB once its first line was
+# read, and then says so in w/all.
+floods() {
 	room w
-	mkfifo w/go
+	mkfifo w/go w/all
 	give w
-	"$HUTCH" docker run --rm --name box -v "$T/w:/w" host sh -c 'seq 6000000; echo all >/w/go' 2>err | {
-		read -r all <w/go
-		tail -n 1
-	} >out
-	[ "$(cat out)" = 6000000 ]
-	grep -qx 'hutch: note: [0-9]* bytes of the log are gone: .*' err
+	flood='read -r _ </w/go; seq 5500000; exec echo all >>/w/all' attached floods -v "$T/w:/w" "$@"
+	echo >w/go
+}
+
+@test "a run with a name waits for its reader, who loses nothing" {
+	floods --rm
+	exec 6<>w/all # so that the container need not wait for a reader there
+	for ((i = 0; i < 20; i++)); do # meanwhile, others are served
+		[ "$("$HUTCH" exec box echo served)" = served ]
+	done
+	[ "$(awk '/VmHWM/ { print $2 }' "/proc/$(supervisor_of box)/status")" -lt 32768 ]
+	seq 5500000 | cmp - <(cat <&7)
+	ended_with 0
+	[ "$(docker ps -aq)" = "" ]
+}
+
+@test "a container that waits for its reader ends when it is removed" {
+	floods
+	docker rm -f box
+	[ "$(docker ps -aq)" = "" ]
+	exec 7<&-
+	ended_with 137
+}
+
+@test "a container that waits for its reader goes on when its caller is killed" {
+	floods --rm
+	kill -KILL "$!"
+	read -r all <w/all
+	[ "$all" = all ]
+	wait "$!" || true
+	cat <&7 >rest # the child that removes the record holds this end
+	[ "$(docker ps -aq)" = "" ]
 }
 
 @test "a flag that hutch cannot honour is an error that says why" {

@@ -193,6 +193,73 @@ static void test_a_client_is_stuck_from_when_it_has_taken_something_last(void **
 	own_close(&ours);
 }
 
+/* --- clients that hold the main process ------------------------------------------ */
+
+/* Lets a client follow the output's log. */
+static void follow(struct client *c, bool holds)
+{
+	const struct log_reader r = { .of = &x.s.outputs.log,
+				      .method = "output",
+				      .follows = true,
+				      .holds = holds };
+
+	outputs_logs(c, &r, UINT64_MAX);
+}
+
+static bool is_read(const struct job *j)
+{
+	struct pollfd w[2 * CAPTURE_STREAMS];
+	size_t count = outputs_watch(&x.s, w);
+
+	while (count-- > 0)
+		if (w[count].fd == j->capture->out[0])
+			return true;
+	return false;
+}
+
+/* The slowest client that holds counts, however long it reads nothing; one that has gone
+ * does not, and other processes are read always. */
+static void test_the_main_process_waits_for_the_slowest_client_that_holds_it(void **state)
+{
+	enum { PLAIN, QUICK, SLOW, CLIENTS };
+	static const struct {
+		uint64_t left[CLIENTS]; /* the bytes of the log that each has to get */
+		bool is_read;
+	} rows[] = {
+		{ { 0, 0, 0 }, true },
+		{ { 0, 0, OUTPUTS_HELD }, true },
+		{ { 0, 0, OUTPUTS_HELD + 1 }, false },
+		{ { 0, OUTPUTS_HELD + 1, 0 }, false },
+		{ { 4 * OUTPUTS_HELD, 0, 0 }, true },
+		{ { 4 * OUTPUTS_HELD, 0, 4 * OUTPUTS_HELD }, false },
+	};
+	struct log *l = &x.s.outputs.log;
+	struct client *clients[CLIENTS];
+	int fd, other_fd, ours[CLIENTS];
+	struct job *j = start(NULL, &fd), *other = start(NULL, &other_fd);
+
+	(void)state;
+	x.s.main.process = j->id;
+	for (size_t i = 0; i < CLIENTS; i++) {
+		clients[i] = control_client(&x, &ours[i]);
+		follow(clients[i], i != PLAIN);
+	}
+	l->end = 8 * OUTPUTS_HELD;
+	for (size_t n = 0; n < ARRAY_LEN(rows); n++) {
+		for (size_t i = 0; i < CLIENTS; i++)
+			clients[i]->log_readers->at = l->end - rows[n].left[i];
+		x.s.now_ms += 1000 * OUTPUTS_STUCK_MS;
+		if (is_read(j) != rows[n].is_read || !is_read(other))
+			fail_msg("row %zu", n);
+	}
+	outputs_leave(&x.s, clients[SLOW]);
+	assert_true(is_read(j));
+	own_close(&fd);
+	own_close(&other_fd);
+	for (size_t i = 0; i < CLIENTS; i++)
+		own_close(&ours[i]);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -201,6 +268,7 @@ int main(void)
 		TEST(test_held_bytes_that_are_no_secret_are_shown_after_a_while),
 		TEST(test_a_client_that_takes_nothing_is_waited_for_a_while),
 		TEST(test_a_client_is_stuck_from_when_it_has_taken_something_last),
+		TEST(test_the_main_process_waits_for_the_slowest_client_that_holds_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
