@@ -28,6 +28,7 @@ except ImportError as e:
 
 from .errors import BuildError, DisconnectedError, HutchError, InvalidError, NotFoundError, TimeoutError
 from .process import Process
+from .program import Program
 from .records import Change
 from .sandbox import Sandbox
 
@@ -46,8 +47,8 @@ SERVER_ENV = {"OH_CONVERSATIONS_PATH": f"{STATE}/conversations", "OH_BASH_EVENTS
 
 
 class HutchWorkspace(RemoteWorkspace):
-    """A sandbox of hutch with the stock agent-server in it; the sandbox ends with the `with`, or
-    with cleanup().  Its root is the host's /usr with a `venv`, or an `image`, or the copy of a
+    """A sandbox of hutch with the stock agent-server in it; the sandbox ends with the `with`,
+    with cleanup(), or with this program, however that ends.  Its root is the host's /usr with a `venv`, or an `image`, or the copy of a
     `snapshot` or a sandbox."""
 
     working_dir: str = Field(default="/workspace", description="Where the agent works, inside.")
@@ -96,12 +97,7 @@ class HutchWorkspace(RemoteWorkspace):
 
     def _start(self) -> None:
         venv = self._venv()
-        flags = self._flags(venv)
-        if self.snapshot is not None:
-            box = self._box = Sandbox.fork_of(self.snapshot, **flags)
-        else:
-            box = self._box = Sandbox(image=self.image, **flags)
-            box.start()
+        box = self._make(self._flags(venv))
         argv = ["sh", "-c", 'exec "$@" 2>&1', "sh", *self._command(venv), "--host", "127.0.0.1",
                 "--port", str(PORT)]
         # A connection of its own, since the supervisor would wait for one that does not read on.
@@ -111,6 +107,23 @@ class HutchWorkspace(RemoteWorkspace):
             _await_line(other.popen(argv, cwd=self.working_dir, detach=True), said)
         self.host = "http://" + next(port.host for port in box.ports() if port.guest == PORT)
         self._check_health()
+
+    def _make(self, flags: Dict[str, Any]) -> Sandbox:
+        """Makes the sandbox.  It ends with this process, even by SIGKILL, unless its options do not
+        go with a lease (hutch-create(1), --lease): a policy may publish ports."""
+        if self.snapshot is not None:
+            self._box = Sandbox.fork_of(self.snapshot, **flags)
+            return self._box
+        leases = (Program(flags.get("program")).is_local and not flags.get("keep_files")
+                  and flags.get("policy") is None)
+        ports = flags.pop("publish") if leases else ()
+        box = self._box = Sandbox(image=self.image, **flags)
+        if leases:
+            box._lease()
+        box.start()
+        if ports:
+            box.publish(*ports)
+        return box
 
     def _flags(self, venv: Optional[pathlib.Path]) -> Dict[str, Any]:
         """Flags of hutch create; those of the caller's count."""

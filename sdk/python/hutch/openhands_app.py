@@ -83,7 +83,8 @@ _starters = concurrent.futures.ThreadPoolExecutor(thread_name_prefix="hutch")
 
 @atexit.register
 def _end_all() -> None:
-    """An exit ends the sandboxes; uvicorn kills itself by the SIGTERM it got, and this is not called."""
+    """Ends the sandboxes at an exit.  Where the app server is killed, as uvicorn kills itself by the
+    SIGTERM that it got, this is not called, and their leases end them."""
     for box in list(_boxes.values()):
         _end(box)
 

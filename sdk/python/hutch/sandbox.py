@@ -68,6 +68,7 @@ class Sandbox:
         self._has_own_name = name is None
         self._on_status, self._on_ask = on_status, on_ask
         self._is_ours = not keep
+        self._has_lease = False
         self._link: Optional[Link] = None
         self._watcher: Optional[_Watcher] = None
 
@@ -86,14 +87,13 @@ class Sandbox:
         """Makes the sandbox, and connects to it."""
         if self._link is not None:
             raise InvalidError(f"sandbox {self.name} was started already")
-        is_made = False
+        is_made, opened = False, None
         try:
             if self._words is not None:
                 self._tell(Status.BUILDING, f"hutch {self._verb} has begun")
-                words = made_words(self._verb, self._source, self.name, self._words.command)
-                self._program(self._verb, [*self._words.argv, *words], self._words, BuildError)
+                opened = self._make(self._words)
                 is_made = True
-            self._connect()
+            self._connect(opened)
         except HutchError as e:
             self._tell(Status.ERROR, str(e))
             if is_made:
@@ -104,6 +104,30 @@ class Sandbox:
                 self._undo()
             raise
         return self
+
+    def _make(self, given: flag_words.Words) -> Optional[socket.socket]:
+        """Runs the program that makes it; gives the connection that is its lease, if it has one."""
+        words = [*given.argv, *made_words(self._verb, self._source, self.name, given.command)]
+        if not self._has_lease:
+            self._program(self._verb, words, given, BuildError)
+            return None
+        ours, theirs = socket.socketpair()
+        try:
+            fd = theirs.fileno()
+            self._program(self._verb, ["--lease", str(fd), *words], given, BuildError, fds=[fd])
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        ours.setblocking(False)
+        return ours
+
+    def _lease(self) -> None:
+        """Has the sandbox end with this handle, and with this process, however that ends.  It must
+        not have begun, and takes no `publish`: publish() can follow."""
+        self.program.check_is_local("create")
+        self._has_lease = True
 
     def _undo(self) -> None:
         with contextlib.suppress(HutchError):
@@ -671,21 +695,23 @@ class Sandbox:
             return self.id or self.name
 
     def _program(self, verb: str, args: Sequence[str], words: Optional[flag_words.Words] = None,
-                 made: Type[HutchError] = HutchError, timeout: Optional[float] = None) -> bytes:
-        done = self._run_program(verb, args, words, timeout)
+                 made: Type[HutchError] = HutchError, timeout: Optional[float] = None,
+                 fds: Sequence[int] = ()) -> bytes:
+        done = self._run_program(verb, args, words, timeout, fds)
         if done.returncode:
             raise self.program.failure(verb, done.returncode, done.stderr, made)
         note(done.stderr)
         return done.stdout
 
     def _run_program(self, verb: str, args: Sequence[str], words: Optional[flag_words.Words],
-                     timeout: Optional[float] = None) -> "subprocess.CompletedProcess[bytes]":
+                     timeout: Optional[float] = None,
+                     fds: Sequence[int] = ()) -> "subprocess.CompletedProcess[bytes]":
         environ, stdin = self.program.surroundings(words)
         with stdin:
             try:
                 return subprocess.run(self.program.command(verb, *args), stdin=stdin, env=environ,
                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                      timeout=timeout)
+                                      timeout=timeout, pass_fds=fds)
             except subprocess.TimeoutExpired:
                 raise calls.too_late("the end", timeout) from None
             except OSError as e:

@@ -192,5 +192,39 @@ class Pools(Case):
         wait_until(lambda: not listed("pool", "ls", "-q"))
 
 
+class Leases(Case):
+    """A sandbox without a pool that ends with the program that made it, as those of OpenHands'
+    app server do."""
+
+    def test_it_ends_with_its_program_however_that_ends(self):
+        code = ("import sys; sys.path.insert(0, sys.argv[1]); import hutch, os\n"
+                "box = hutch.Sandbox(); box._lease(); box.start(); box.publish('auto:80')\n"
+                "print(box.name, *(port.guest for port in box.ports()), flush=True)\n"
+                "os.kill(os.getpid(), int(sys.argv[2]))\n")
+        for number in signal.SIGTERM, signal.SIGKILL:
+            done = subprocess.run([sys.executable, "-SEc", code, os.path.dirname(os.path.dirname(hutch.__file__)),
+                                   str(int(number))], stdout=subprocess.PIPE)
+            name, *ports = done.stdout.decode().split()
+            self.assertEqual((done.returncode, ports), (-number, ["80"]))
+            subprocess.run([HUTCH, "wait", name], stdout=subprocess.PIPE)
+            self.assertEqual(hutch.Sandbox(name).end().limit, "lease")
+            subprocess.run([HUTCH, "rm", "-q", name], stdout=subprocess.PIPE, check=True)
+
+    def test_it_ends_with_its_handle(self):
+        box = hutch.Sandbox()
+        box._lease()
+        with box:
+            self.assertEqual(box.run("echo on").content, "on")
+        self.assertEqual(box.end().reason, "stopped")
+
+    def test_a_program_that_cannot_make_it_keeps_no_descriptor(self):
+        box = hutch.Sandbox(image="no such image")
+        box._lease()
+        with self.assertRaises(hutch.BuildError):
+            box.start()
+        with self.assertRaises(hutch.UnsupportedError):
+            hutch.Sandbox(program=[HUTCH])._lease()
+
+
 if __name__ == "__main__":
     unittest.main()

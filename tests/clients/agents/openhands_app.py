@@ -3,8 +3,11 @@
 Needs the package openhands-ai in the Python that runs it, tmux and git on the host, and HUTCH.  The
 settings are variables, as a user gives them to the app server."""
 import asyncio
+import json
 import os
+import signal
 import subprocess
+import sys
 import traceback
 
 os.environ.update({
@@ -79,13 +82,37 @@ async def errors(service, client):
     say(await service.delete_sandbox("bad") and ps() == "[]", "openhands: the error leaves nothing behind", ps())
 
 
+def admin():
+    state = InjectorState()
+    setattr(state, USER_CONTEXT_ATTR, ADMIN)
+    return state
+
+
+async def leave(service):
+    """Starts a sandbox and is killed, in a program of its own."""
+    await service.start_sandbox(sandbox_id="left")
+    await service.wait_for_sandbox_running("left", timeout=int(os.environ["PATIENCE"]))
+    print(*(one["name"] for one in json.loads(ps())), flush=True)
+    os.kill(os.getpid(), int(sys.argv[1]))
+
+
+def killed():
+    for number in signal.SIGTERM, signal.SIGKILL:
+        done = subprocess.run([sys.executable, __file__, str(int(number))], stdout=subprocess.PIPE, text=True)
+        name = done.stdout.split()[-1:]
+        ended = subprocess.run([os.environ["HUTCH"], "wait", "--", *name], stdout=subprocess.PIPE)
+        say((done.returncode, ended.returncode, ps()) == (-number, 0, "[]"),
+            f"openhands: an app server that {number.name} ends leaves no sandbox", (done, ended, ps()))
+
+
 async def main():
+    if sys.argv[1:]:
+        async with get_sandbox_service(admin()) as service:
+            await leave(service)
     say("hutch" in type(get_global_config().sandbox).__module__ and
         get_global_config().sandbox.allow == ["@host:3998"],
         "openhands: the app server finds the service by its dotted name", get_global_config().sandbox)
-    state = InjectorState()
-    setattr(state, USER_CONTEXT_ATTR, ADMIN)
-    async with httpx.AsyncClient() as client, get_sandbox_service(state) as service:
+    async with httpx.AsyncClient() as client, get_sandbox_service(admin()) as service:
         for part in (life, errors):
             try:
                 await part(service, client)
@@ -94,3 +121,4 @@ async def main():
 
 
 asyncio.run(main())
+killed()
