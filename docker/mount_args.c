@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/own.h"
@@ -33,6 +35,45 @@ int mount_args_check_volume(const char *name, struct err *e)
 				 name);
 }
 
+/* Whether there is a socket FOLDER/NAME that is `source` or below it. */
+static bool is_shown(const char *source, const char *folder, const char *name)
+{
+	AUTO_FREE char *path = text_format("%s/%s", folder, name);
+	AUTO_FREE char *real = realpath(path, NULL);
+	const size_t len = strlen(source);
+	struct stat st;
+
+	return real && stat(real, &st) == 0 && S_ISSOCK(st.st_mode) &&
+	       !strncmp(real, source, len) &&
+	       (source[len - 1] == '/' || real[len] == '/' || !real[len]);
+}
+
+/* Refuses a folder that shows the socket of an engine: one that lies where engines have
+ * theirs, or in the folder itself under such a name. */
+static int refuse_folder(const char *real, const char *source, struct err *e)
+{
+	static const char *const names[] = {
+		"docker.sock",	   "podman/podman.sock",
+		"podman.sock",	   "containerd/containerd.sock",
+		"containerd.sock", "crio/crio.sock",
+		"crio.sock"
+	};
+	AUTO_FREE char *own = text_format("/run/user/%u", (unsigned)getuid());
+	const char *folders[] = { real, "/run", "/var/run", own,
+				  getenv("XDG_RUNTIME_DIR") };
+
+	for (size_t f = 0; f < ARRAY_LEN(folders); f++)
+		for (size_t i = 0; folders[f] && i < ARRAY_LEN(names); i++)
+			if (is_shown(real, folders[f], names[i]))
+				return err_set(
+					e, ERR_REFUSED,
+					"%.200s is refused: %.100s/%s is below it, "
+					"and whatever reaches that socket is root "
+					"on this host",
+					source, folders[f], names[i]);
+	return 0;
+}
+
 /* A socket of an engine is the engine's root for the inside: it can mount the whole host
  * and start privileged containers (docs/threat-model.md). */
 static int refuse_engine(const char *source, struct err *e)
@@ -52,7 +93,7 @@ static int refuse_engine(const char *source, struct err *e)
 					       "socket is root on this host",
 					       source);
 	}
-	return 0;
+	return real ? refuse_folder(real, source, e) : 0;
 }
 
 struct mount {

@@ -150,6 +150,18 @@ floods() {
 	refuses 'is root on this host' run -v "$T/other:/s" host true
 }
 
+@test "a folder that shows the socket of an engine is refused, too" {
+	mkdir -p sockets "$XDG_RUNTIME_DIR/podman"
+	python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' sockets/docker.sock
+	refuses "$T/sockets is refused: $T/sockets/docker.sock is below it, and" run -v "$T/sockets:/x:ro" host true
+	ln -s sockets linked
+	refuses 'is root on this host' run --mount "type=bind,src=$T/linked,dst=/x" host true
+	rm sockets/docker.sock
+	[ "$(docker run -v "$T/sockets:/x:ro" host ls /x)" = "" ]
+	python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$XDG_RUNTIME_DIR/podman/podman.sock"
+	refuses 'podman/podman.sock is below it' run -v "$T:/x:ro" host true
+}
+
 @test "without --network there is none, and host-gateway opens nothing" {
 	run -0 docker run --add-host gate:host-gateway host getent hosts gate
 	[[ $output == 127.0.0.1* ]]
