@@ -115,15 +115,19 @@ static int unknown(const char *name)
 {
 	struct err e;
 
-	if (name[0] == '-')
-		(void)err_set(
-			&e, ERR_USAGE,
-			"%.60s stands where docker's verb is expected; hutch has no "
-			"daemon, and no flag of one",
-			name);
-	else
-		(void)err_set(&e, ERR_USAGE,
-			      "'%.60s' is not a docker command that hutch has", name);
+	if (name[0] != '-') {
+		/* docker's words and its exit code */
+		AUTO_FREE char *shown = term_escape_line(name);
+		(void)fprintf(stderr,
+			      "docker: '%s' is not a docker command.\n"
+			      "See 'docker --help'\n",
+			      shown);
+		return 1;
+	}
+	(void)err_set(&e, ERR_USAGE,
+		      "%.60s stands where docker's verb is expected; hutch has no "
+		      "daemon, and no flag of one",
+		      name);
 	(void)err_remedy(&e, "man hutch-docker lists the verbs");
 	return verbs_fail(&e, EXIT_HUTCH);
 }

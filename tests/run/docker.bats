@@ -162,6 +162,13 @@ floods() {
 	refuses 'podman/podman.sock is below it' run -v "$T:/x:ro" host true
 }
 
+@test "a verb that is none is answered as docker answers" {
+	run -1 --separate-stderr docker frobnicate x
+	[ "$stderr" = "docker: 'frobnicate' is not a docker command.
+See 'docker --help'" ]
+	refuses 'no flag of one' -H x ps
+}
+
 @test "without --network there is none, and host-gateway opens nothing" {
 	run -0 docker run --add-host gate:host-gateway host getent hosts gate
 	[[ $output == 127.0.0.1* ]]
