@@ -1,4 +1,6 @@
 /* docker start, stop, kill, rm, pause, unpause, rename, cp. */
+#include <ctype.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,10 +8,13 @@
 
 #include "base/err.h"
 #include "base/own.h"
+#include "cli/common/client.h"
 #include "cli/common/flags.h"
 #include "docker/container.h"
 #include "docker/verb.h"
 #include "docker/verbs.h"
+#include "policy/signal_name.h"
+#include "sandbox/kernel/host_user.h"
 #include "sandbox/launch/result.h"
 
 /* Runs a verb of hutch for one container; its exit code is docker's: 0 or 1. */
@@ -33,6 +38,13 @@ struct steer {
 	const char *refuses_ended;
 };
 
+static int is_not_running(const char *tried, const char *word, const struct container *c,
+			  struct err *e)
+{
+	return err_set(e, ERR_NOT_FOUND, "%s: %.60s: container %s is not running", tried,
+		       word, c->id);
+}
+
 /* Steers one container and prints the word that it was named by. */
 static int steer_one(const struct steer *s, const char *word)
 {
@@ -42,8 +54,7 @@ static int steer_one(const struct steer *s, const char *word)
 	if (container_find(word, &c, &e) < 0)
 		return verbs_fail(&e, 1);
 	if (c.is_ended && s->refuses_ended) {
-		(void)err_set(&e, ERR_NOT_FOUND, "%s: %.60s: container %s is not running",
-			      s->refuses_ended, word, c.id);
+		(void)is_not_running(s->refuses_ended, word, &c, &e);
 		return verbs_fail(&e, 1);
 	}
 	int code = c.is_ended && s->skips_ended
@@ -147,21 +158,79 @@ int stop_verb(char **argv)
 	return code;
 }
 
-static bool is_sigkill(const char *signal)
+struct sent {
+	const char *name; /* borrowed */
+	int number;
+};
+
+/* Asks for the number of the main process, and sends it the signal.  A container that
+ * hutch create has made without --main has none. */
+static int send_signal(void *arg, struct err *e)
 {
-	return !strcmp(signal, "KILL") || !strcmp(signal, "SIGKILL") ||
-	       !strcmp(signal, "9");
+	const struct sent *sent = arg;
+	struct json_view answer;
+	struct client c = { 0 };
+	int64_t process;
+
+	if (client_open(&c, sent->name, e) < 0)
+		return -1;
+	int rc = client_call(&c, "info", NULL, &answer, e);
+	if (rc == 0 &&
+	    !json_view_integer(json_view_get(answer, "main.process"), &process))
+		rc = err_set(e, ERR_UNSUPPORTED, "sandbox %s has no main process",
+			     sent->name);
+	if (rc == 0) {
+		AUTO_FREE char *params = text_format("{\"process\":%lld,\"signal\":%d}",
+						     (long long)process, sent->number);
+		rc = client_call(&c, "exec.signal", params, &answer, e);
+	}
+	client_done(&c);
+	return rc;
+}
+
+/* Sends a signal to the main process of each container. */
+static int signal_all(int number, char **words)
+{
+	struct container box;
+	struct err e;
+	int code = 0;
+
+	for (; *words; words++) {
+		struct sent sent = { box.name, number };
+		int rc = container_find(*words, &box, &e);
+		if (rc == 0 && box.is_ended)
+			rc = is_not_running("cannot kill container", *words, &box, &e);
+		if (rc == 0)
+			rc = host_user_as_client(send_signal, &sent, &e);
+		if (rc == 0)
+			(void)puts(*words);
+		else
+			code = verbs_fail(&e, 1);
+	}
+	return code;
+}
+
+/* docker takes names in any case. */
+static int read_signal(const char *word)
+{
+	AUTO_FREE char *upper = text_copy(word);
+
+	for (char *c = upper; *c; c++)
+		*c = (char)toupper((unsigned char)*c);
+	return signal_name_parse(upper);
 }
 
 int kill_verb(char **argv)
 {
 	const char *signal = "KILL";
 	const struct flag flags[] = {
-		{ 's', "signal", "SIGNAL", "KILL; hutch has no other", NULL, &signal },
+		{ 's', "signal", "SIGNAL", "the signal for the main process (KILL)", NULL,
+		  &signal },
 	};
 	const struct usage usage = {
 		.synopsis = "hutch docker kill [OPTIONS] CONTAINER...",
-		.about = "Ends containers at once.",
+		.about =
+			"Ends containers at once, or sends their main processes a signal.",
 		.flags = flags,
 		.count = ARRAY_LEN(flags),
 		.operands_min = 1,
@@ -173,14 +242,13 @@ int kill_verb(char **argv)
 
 	if (code >= 0)
 		return code;
-	if (!is_sigkill(signal)) {
-		(void)err_set(
-			&e, ERR_UNSUPPORTED,
-			"--signal %.60s: hutch kills by SIGKILL alone; docker stop sends "
-			"SIGTERM",
-			signal);
-		return verbs_fail(&e, EXIT_HUTCH);
+	const int number = read_signal(signal);
+	if (!number) {
+		(void)err_set(&e, ERR_NOT_FOUND, "Invalid signal: %.60s", signal);
+		return verbs_fail(&e, 1);
 	}
+	if (number != SIGKILL)
+		return signal_all(number, argv);
 	list_add(&words, "kill");
 	code = steer(&(struct steer){ .verb = &words,
 				      .refuses_ended = "cannot kill container" },

@@ -132,7 +132,6 @@ floods() {
 	refuses 'is root on this host' run -v /var/run/docker.sock:/var/run/docker.sock host true
 	refuses 'unknown flag: --frob' run --frob host true
 	refuses 'emulates no other processor' run --platform linux/s390x host true
-	refuses 'SIGKILL alone' kill -s TERM box
 	refuses 'not a docker command' frob
 }
 
@@ -167,6 +166,26 @@ floods() {
 	[ "$stderr" = "docker: 'frobnicate' is not a docker command.
 See 'docker --help'" ]
 	refuses 'no flag of one' -H x ps
+}
+
+@test "kill sends any signal to the main process alone" {
+	room w
+	mkfifo w/got
+	give w
+	docker run -d --name box -v "$T/w:/w" host \
+		sh -c 'trap "echo usr1 >/w/got" USR1; trap "exit 5" TERM; trap "" HUP; echo ready >/w/got; while :; do sleep 1000 & wait; done'
+	read -r line <w/got
+	[ "$line" = ready ]
+	[ "$(docker kill -s hup box)" = box ]
+	[ "$(docker kill --signal SIGUSR1 box)" = box ]
+	read -r line <w/got
+	[ "$line" = usr1 ]
+	run -1 --separate-stderr docker kill -s FROB box
+	[ "$stderr" = 'Error response from daemon: Invalid signal: FROB' ]
+	docker kill -s 15 box nosuch || [ "$?" -eq 1 ]
+	[ "$(docker wait box)" = 5 ]
+	run -1 --separate-stderr docker kill -s TERM box
+	[[ $stderr == *'cannot kill container: box: container '*' is not running' ]]
 }
 
 @test "without --network there is none, and host-gateway opens nothing" {
