@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 
@@ -11,6 +12,7 @@
 #include "base/own.h"
 #include "docker/args.h"
 #include "docker/mount_args.h"
+#include "policy/port_spec.h"
 #include "sandbox/state/registry.h"
 
 #define LABEL_FILE_MAX (1u << 20) /* bytes */
@@ -185,6 +187,61 @@ static int take_pids(struct args *a, const char *value, struct err *e)
 	return 0;
 }
 
+struct range {
+	unsigned low, high;
+};
+
+/* Reads PORT or LOW-HIGH, with or without /tcp behind it. */
+static bool read_range(const char *text, struct range *ret)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)text[0]))
+		return false;
+	const unsigned long low = strtoul(text, &end, 10);
+	const bool is_range = *end == '-' && isdigit((unsigned char)end[1]);
+	const unsigned long high = is_range ? strtoul(end + 1, &end, 10) : low;
+	*ret = (struct range){ (unsigned)low, (unsigned)high };
+	return low > 0 && low <= high && high <= 65535 && (!*end || !strcmp(end, "/tcp"));
+}
+
+/* Publishes each port of the range `guest`, which is the end of `value`, as a port of its
+ * own. */
+static int publish_range(struct args *a, const char *value, const char *guest,
+			 struct err *e)
+{
+	AUTO_FREE char *before = strndup(value, (size_t)(guest - value));
+	struct range inside, outside = { 0 };
+
+	if (!before)
+		abort();
+	if (guest > value)
+		before[guest - value - 1] = '\0'; /* the colon */
+	char *host = strrchr(before, ':');
+	host = host ? host + 1 : before;
+	if (!read_range(guest, &inside) || (*host && !read_range(host, &outside)))
+		return err_set(e, ERR_USAGE, "-p %.100s: invalid range of ports", value);
+	if (*host && outside.high - outside.low != inside.high - inside.low)
+		return err_set(e, ERR_USAGE,
+			       "-p %.100s: invalid ranges specified for container and "
+			       "host Ports: their lengths differ",
+			       value);
+	if (inside.high - inside.low >= PORT_SPEC_MAX)
+		return err_set(e, ERR_LIMIT,
+			       "-p %.100s: a sandbox publishes %d ports at "
+			       "most",
+			       value, PORT_SPEC_MAX);
+	const bool has_host = *host;
+	*host = '\0';
+	for (unsigned i = 0; i <= inside.high - inside.low; i++) {
+		AUTO_FREE char *port = has_host ? text_format("%u", outside.low + i)
+						: text_copy("auto");
+		list_add(&a->words, "-p");
+		list_addf(&a->words, "%s%s:%u", before, port, inside.low + i);
+	}
+	return 0;
+}
+
 /* Takes [IP:][HOST]:GUEST[/tcp]; without HOST the port is any free one. */
 static int take_publish(struct args *a, const char *value, struct err *e)
 {
@@ -195,6 +252,8 @@ static int take_publish(struct args *a, const char *value, struct err *e)
 		return err_set(e, ERR_UNSUPPORTED,
 			       "-p %.60s: hutch publishes ports of TCP alone", value);
 	a->has_ports = true;
+	if (strchr(guest ? guest : value, '-'))
+		return publish_range(a, value, guest ? guest + 1 : value, e);
 	list_add(&a->words, "-p");
 	if (!guest)
 		list_addf(&a->words, "auto:%s", value);

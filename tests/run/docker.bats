@@ -188,6 +188,13 @@ See 'docker --help'" ]
 	[[ $stderr == *'cannot kill container: box: container '*' is not running' ]]
 }
 
+@test "a range of ports is that many ports" {
+	docker run -d --name box -p 80-81 -p 127.0.0.1::82-82 host sleep 1000
+	[ "$(docker port box | cut -d ' ' -f 1 | sort)" = '80/tcp
+81/tcp
+82/tcp' ]
+}
+
 @test "without --network there is none, and host-gateway opens nothing" {
 	run -0 docker run --add-host gate:host-gateway host getent hosts gate
 	[[ $output == 127.0.0.1* ]]

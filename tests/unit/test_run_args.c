@@ -96,6 +96,15 @@ static const struct {
 	{ "-p 80:8000 -p 127.0.0.1::8001 -p 8002 -p :8003/tcp alpine",
 	  "run -p 80:8000 -p 127.0.0.1:auto:8001 -p auto:8002 -p auto:8003/tcp --image "
 	  "alpine" },
+	{ "-p 8000-8002:9000-9002/tcp alpine",
+	  "run -p 8000:9000 -p 8001:9001 -p 8002:9002 --image alpine" },
+	{ "-p 127.0.0.1:8000-8001:80-81 -p [::1]:8000-8001:80-81 alpine",
+	  "run -p 127.0.0.1:8000:80 -p 127.0.0.1:8001:81 -p [::1]:8000:80 -p [::1]:8001:81 "
+	  "--image alpine" },
+	{ "-p 80-81 -p :82-83 -p 127.0.0.1::84-84 alpine",
+	  "run -p auto:80 -p auto:81 -p auto:82 -p auto:83 -p 127.0.0.1:auto:84 --image "
+	  "alpine" },
+	{ "-p 8000-8099:80 alpine", "run -p 8000-8099:80 --image alpine" },
 
 	/* in the background */
 	{ "-d alpine sleep 2h", "create --main --keep --image alpine made -- sleep 2h" },
@@ -131,6 +140,13 @@ static const struct {
 	  "--image IMAGE agent-server-conversation-1 -- --host 0.0.0.0 --port 8000" },
 
 	/* refused, each with a sentence */
+	{ "-p 8000-8001:80-82 alpine",
+	  "error: -p 8000-8001:80-82: invalid ranges specified for container and host "
+	  "Ports: their lengths differ" },
+	{ "-p 81-80 alpine", "error: -p 81-80: invalid range of ports" },
+	{ "-p 8000:80-99999 alpine", "error: -p 8000:80-99999: invalid range of ports" },
+	{ "-p x-y:80-81 alpine", "error: -p x-y:80-81: invalid range of ports" },
+	{ "-p 1-65 alpine", "error: -p 1-65: a sandbox publishes 64 ports at most" },
 	{ "", "error: \"docker run\" requires at least 1 argument: an image" },
 	{ "--frob alpine", "error: unknown flag: --frob" },
 	{ "-iZ alpine", "error: unknown flag: -Z" },
