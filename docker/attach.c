@@ -40,7 +40,7 @@ static int run(const char *const words[3], enum verb_output output, struct err *
 
 /* Prints the container's output, for which its main process waits.  It runs in a child
  * that dies with the caller (prctl(2); a change of user undoes that, so it comes behind
- * it): a main process that nobody attends goes on. */
+ * it): a main process without a reader goes on. */
 static int print_output(const struct container *box, pid_t caller, struct err *e)
 {
 	const struct log_wanted wanted = { .follows = true,

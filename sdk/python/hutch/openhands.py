@@ -48,8 +48,8 @@ SERVER_ENV = {"OH_CONVERSATIONS_PATH": f"{STATE}/conversations", "OH_BASH_EVENTS
 
 class HutchWorkspace(RemoteWorkspace):
     """A sandbox of hutch with the stock agent-server in it; the sandbox ends with the `with`,
-    with cleanup(), or with this program, however that ends.  Its root is the host's /usr with a `venv`, or an `image`, or the copy of a
-    `snapshot` or a sandbox."""
+    with cleanup(), or with this program, however that ends.  Its root is the host's /usr with a
+    `venv`, or an `image`, or the copy of a `snapshot` or a sandbox."""
 
     working_dir: str = Field(default="/workspace", description="Where the agent works, inside.")
     host: str = Field(default="", description="The server's address; set when it is there.")
