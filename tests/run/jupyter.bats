@@ -128,7 +128,7 @@ assert len(o) < 600_000 and "characters of the output are left out here" in o, o
 o = text("for n in range(200_000): print(n)")
 assert o.startswith("0\n1\n") and o.endswith("199998\n199999"), o[-100:]
 o = cell("display({\"text/plain\": \"big\", \"image/png\": \"iVBORw0KGgoA\" * 20_000_000}, raw=True)", include_extra=False)
-assert o.content == "big\n[Left out, because an answer has at most 8 MiB: 1 x image/png (240000000 bytes)]", o.content[:200]
+assert o.content == "big\n[Left out of this answer, which has room for 8 MiB: 1 x image/png (240000000 bytes)]", o.content[:200]
 assert o.extras["image_urls"] is None
 o = cell("for n in range(300): display({\"image/png\": \"iVBORw0KGgo=\"}, raw=True)", include_extra=False)
 assert len(o.extras["image_urls"]) == 100 and "200 x image/png" in o.content
@@ -147,6 +147,28 @@ assert "\"call\":1" in o, o
 assert text("6") == "6"
 assert text("import sys; sys.stdout = None") == "[Code executed successfully with no output]"
 assert text("sys.stdout = open(\"/dev/null\", \"w\"); sys.stderr.close(); 7") == "7"'
+}
+
+@test "a cell that forges messages to the driver spoils its own answer at most" {
+	acts '
+for body in (b"[" * 100_000, b"{\"image/png\": 5, \"text/plain\": [1]}", b"5", b"\xff\xfe", b""):
+    for kind in b"dxlefA":
+        o = text(f"from hutch_jupyter import frames\nimport os\n"
+                 f"token = bytes.fromhex(open(\"/proc/self/cmdline\").read().split(chr(0))[3])\n"
+                 f"for piece in frames.pieces(token, {bytes([kind])}, {body}): os.write(1, piece)")
+        assert text("8") == "8", (kind, body, o)
+o = text("os.write(1, b\"\".join(frames.pieces(token, b\"d\", bytes(9 << 20)))); 9")
+assert "1 x display (9437184 bytes)" in o, o
+assert text("os.write(1, token + b\"d\" + bytes([3, 255, 255]) + bytes(9))\n10") is not None
+assert text("11") is not None and text("12") == "12"
+asks = [b"[" * 100_000, b"5", b"{}", json.dumps({"command": "view", "path": "\0"}).encode(),
+        json.dumps({"command": "insert", "path": "/x", "insert_line": 2 ** 60, "new_str": ""}).encode()]
+o = text("import socket\n" + f"for line in {asks}:" + """
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(os.environ["HUTCH_EDITOR"])
+    s.sendall(line + b"\\n")
+    print(json.loads(s.makefile().read())["error"])""".replace("json.", "__import__(\"json\")."))
+assert o == "True\n" * 4 + "True", o'
 }
 
 @test "the kernel is where the shell is, and has its variables" {

@@ -108,7 +108,7 @@ class Cell:
     def add_picture(self, value):
         picture = png_of(value)
         if picture is None:
-            self.leave_out(("image/png that is no PNG in base64", len(value)))
+            self.leave_out(("image/png that is no PNG in base64", len(str(value))))
         elif len(picture) > self.room or len(self.pictures) == ITEMS_MAX:
             self.leave_out(("image/png", len(picture)))
         else:
@@ -116,7 +116,11 @@ class Cell:
             self.room -= len(picture)
 
     def add_data(self, kind, value):
-        text = wire.printable(value if isinstance(value, str) else json.dumps(value))
+        try:
+            text = wire.printable(value if isinstance(value, str) else json.dumps(value))
+        except RecursionError:
+            self.leave_out((kind[:100], 0))
+            return
         size = len(wire.packed(text))
         if size > self.data_room or len(self.data) == ITEMS_MAX:
             self.leave_out((kind[:100], size))
@@ -150,4 +154,4 @@ class Cell:
         if not self.left_out:
             return text
         parts = [f"{count} x {kind} ({total} bytes)" for kind, (count, total) in self.left_out.items()]
-        return f"{text}{text and chr(10)}[Left out, because an answer has at most 8 MiB: {', '.join(parts)}]"
+        return f"{text}{text and chr(10)}[Left out of this answer, which has room for 8 MiB: {', '.join(parts)}]"

@@ -13,7 +13,8 @@ from . import wire
 
 REQUEST_MAX = 4 << 20
 CLIENTS_MAX = 16
-MEMBERS = {"command", "path", "file_text", "old_str", "new_str", "insert_line", "view_range"}
+TEXTS = ("command", "path", "file_text", "old_str", "new_str")
+NUMBER_MAX = 1 << 31
 
 
 class Client:
@@ -39,16 +40,43 @@ class Client:
 
 
 def request_of(line):
-    """Returns the `edit` of a line, or raises ValueError."""
+    """Returns the `edit` of a line, or raises ValueError: the executor ends a program whose line
+    is no message of the contract."""
     if len(line) > REQUEST_MAX:
         raise ValueError(f"an edit has more than {REQUEST_MAX} bytes")
-    edit = json.loads(line.split(b"\n")[0])
-    if not isinstance(edit, dict) or not isinstance(edit.get("command"), str):
-        raise ValueError("an edit is an object with a command")
-    unknown = sorted(set(edit) - MEMBERS)
-    if unknown:
-        raise ValueError(f"an edit has no {unknown[0]}")
-    return {name: value for name, value in edit.items() if value is not None}
+    try:
+        edit = json.loads(line.split(b"\n")[0])
+    except RecursionError:
+        edit = None
+    if not isinstance(edit, dict):
+        raise ValueError("an edit is an object")
+    edit = {name: value for name, value in edit.items() if value is not None}
+    for name, value in edit.items():
+        if not is_member(name, value):
+            raise ValueError(f"an edit has no {name[:64]} such as {repr(value)[:64]}")
+    if "command" not in edit:
+        raise ValueError("an edit has a command")
+    return edit
+
+
+def is_member(name, value):
+    if name in TEXTS:
+        return isinstance(value, str) and "\0" not in value and is_utf8(value)
+    if name == "insert_line":
+        return is_number(value)
+    return name == "view_range" and isinstance(value, list) and len(value) == 2 and all(map(is_number, value))
+
+
+def is_utf8(text):
+    try:
+        text.encode()
+        return True
+    except UnicodeEncodeError:
+        return False
+
+
+def is_number(value):
+    return type(value) is int and abs(value) < NUMBER_MAX
 
 
 class Editor:

@@ -50,7 +50,13 @@ class Reader:
             if found > at:
                 yield None, data[at:found], found - at
             at = found
-            end = found + HEADER + int.from_bytes(data[found + HEADER - 2:found + HEADER], "big")
+            length = int.from_bytes(data[found + HEADER - 2:found + HEADER], "big")
+            if length > PAYLOAD_MAX:
+                # No frame of ours: a cell has written the token.
+                yield None, self.token, TOKEN_BYTES
+                at = found + TOKEN_BYTES
+                continue
+            end = found + HEADER + length
             if len(data) < found + HEADER or len(data) < end:
                 self.rest = data[at:]
                 return

@@ -44,6 +44,16 @@ class Leave:
         self.interpreter.is_over = True
 
 
+def moved(descriptor):
+    """Returns a copy that is out of the way of loops over the first descriptors."""
+    for least in (100, 10):
+        try:
+            return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, least)
+        except OSError:
+            continue  # RLIMIT_NOFILE is lower
+    return os.dup(descriptor)
+
+
 class Channel:
     """The pipe to the driver."""
 
@@ -100,8 +110,7 @@ class Interpreter:
     """One kernel's life."""
 
     def __init__(self, token):
-        self.commands = fcntl.fcntl(3, fcntl.F_DUPFD_CLOEXEC, 100)
-        output = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, 100)
+        self.commands, output = moved(3), moved(1)
         os.close(3)
         self.channel = Channel(output, token)
         self.pid = os.getpid()

@@ -17,6 +17,8 @@ MESSAGES_MAX = 100
 # the first one's was lost, as where a subscription came too late.
 PROBE_S = 0.05
 LOST_S = 1.0
+# The exceptions of a message that is not as it should be.
+BROKEN = (ValueError, TypeError, AttributeError, KeyError, IndexError, RecursionError)
 ENDPOINTS = ("shell", "iopub", "stdin", "control", "hb")
 
 
@@ -198,35 +200,39 @@ class Kernel:
         self.words = (self.words + data)[-4096:]
 
     def take_reply(self, frames, now):
-        message = messages.unpack(frames)
-        if not message:
-            return
-        kind, parent, content = message
-        if kind == "kernel_info_reply" and not self.is_up:
-            info = json.loads(bytes(content))
-            language = info.get("language_info", {})
-            self.is_python = language.get("name", "").lower() == "python"
-            self.note = (f"kernel {self.spec.get('name', 'of ipykernel')}: {info.get('implementation', '')} "
-                         f"{info.get('implementation_version', '')}, {language.get('name', '')} "
-                         f"{language.get('version', '')}")
-            if parent == self.probe:
-                self.probe_at = now + PROBE_S
-        elif kind == "execute_reply":
-            if parent == self.current and self.is_busy:
-                self.probe_at = now + LOST_S
-            if len(content) < CHUNK and is_leaving(json.loads(bytes(content))):
-                yield "leaving", None
+        try:
+            kind, parent, content = messages.unpack(frames)
+            reply = json.loads(bytes(content)) if len(content) < CHUNK else {}
+            if kind == "kernel_info_reply" and not self.is_up:
+                self.take_info(reply)
+                if parent == self.probe:
+                    self.probe_at = now + PROBE_S
+            elif kind == "execute_reply":
+                if parent == self.current and self.is_busy:
+                    self.probe_at = now + LOST_S
+                if is_leaving(reply):
+                    yield "leaving", None
+        except BROKEN:
+            pass  # a reply that tells nothing; `idle` ends the cell
+
+    def take_info(self, info):
+        language = info.get("language_info", {})
+        self.is_python = language.get("name", "").lower() == "python"
+        self.note = (f"kernel {self.spec.get('name', 'of ipykernel')}: {info.get('implementation', '')} "
+                     f"{info.get('implementation_version', '')}, {language.get('name', '')} "
+                     f"{language.get('version', '')}")
 
     def take_iopub(self, frames):
-        message = messages.unpack(frames)
-        if not message:
-            return
-        kind, parent, content = message
-        if kind == "status":
-            if json.loads(bytes(content)).get("execution_state") == "idle":
-                yield from self.idle(parent)
-        elif parent == self.current and self.current:
-            yield from self.shown(kind, content)
+        """Takes a message apart.  A cell can send what it likes, so a broken one is none."""
+        try:
+            kind, parent, content = messages.unpack(frames)
+            if kind == "status":
+                if json.loads(bytes(content)).get("execution_state") == "idle":
+                    yield from self.idle(parent)
+            elif parent == self.current and self.current:
+                yield from self.shown(kind, content)
+        except BROKEN:
+            yield "left_out", ("broken message", sum(len(frame) for frame in frames))
 
     def idle(self, parent):
         """`idle` of the current request ends it; that of a probe behind it tells the same."""
@@ -257,7 +263,7 @@ class Kernel:
                 yield "gap", left_out
                 yield "text", tail
                 return
-            text = json.loads(bytes(content)).get("text", "")
+            text = str(json.loads(bytes(content)).get("text", ""))
             if self.is_beginning and not self.is_up:
                 self.executable = text.strip() or self.executable
             yield "text", text
@@ -267,9 +273,9 @@ class Kernel:
                 return
             content = json.loads(bytes(content))
             if kind == "error":
-                yield "text", "\n".join(content.get("traceback") or ())
+                yield "text", "\n".join(map(str, content.get("traceback") or ()))
             else:
-                yield "bundle", content.get("data") or {}
+                yield "bundle", dict(content.get("data") or {})
 
 
 def is_leaving(reply):

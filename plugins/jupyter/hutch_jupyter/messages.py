@@ -41,14 +41,12 @@ class Packer:
 
 
 def unpack(frames):
-    """Returns (kind, id of the parent, content's bytes) of zmq's frames, or None."""
+    """Returns (kind, id of the parent, content's bytes) of zmq's frames, or raises ValueError."""
     for at, frame in enumerate(frames):
         if frame.buffer == DELIMITER:
             break
     else:
-        return None
-    if len(frames) < at + 6:
-        return None
+        raise ValueError("no delimiter")
     header, parent = json.loads(frames[at + 2].bytes), json.loads(frames[at + 3].bytes)
     return header.get("msg_type"), parent.get("msg_id"), frames[at + 5].buffer
 

@@ -132,6 +132,8 @@ class Plain:
     def take(self, kind, payload, size, now):
         if kind is None:
             self.hold("out", self.decoders["out"].decode(payload), now)
+        elif payload is None:
+            yield "left_out", ("display", size)
         elif kind == frames.STDERR:
             self.hold("err", payload.decode("utf-8", "replace"), now)
         elif kind == frames.DONE:
@@ -178,13 +180,11 @@ class Plain:
 
 def shown(kind, payload, size):
     """Returns the event of a frame that shows something."""
-    if payload is None:
-        return "left_out", ("display", size)
     if kind == frames.ERROR:
         return "text", payload.decode("utf-8", "replace")
     try:
         bundle = json.loads(payload)
-    except ValueError:
+    except (ValueError, RecursionError):
         bundle = None
     return ("bundle", bundle) if isinstance(bundle, dict) else ("left_out", ("broken display", size))
 

@@ -312,7 +312,7 @@ class Session:
     def start_failed(self, how, now):
         """A kernel that never began: Python's own interpreter is there for the first start, and
         a later call tries it once more."""
-        why = f"the kernel could not be started; it ended {how}{self.form.last_words()}"
+        why = wire.printable(f"the kernel could not be started; it ended {how}{self.form.last_words()}")
         if not self.has_been_ready and self.choice.fall_back(why):
             self.new_form(now, is_replacement=False)
         elif not self.has_been_ready:
