@@ -180,7 +180,7 @@ class Kernel:
             self.send_probe(now)
 
     def last_events(self, now):
-        """What an ended kernel has sent may still be on its way within zmq."""
+        """Returns what is still on its way within zmq, behind the end of the kernel."""
         while self.iopub.poll(20):
             yield from self.events((self.iopub,), now)
         self.read_words()

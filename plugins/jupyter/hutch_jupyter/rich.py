@@ -52,7 +52,7 @@ def data_of(data, path):
 
 
 class Shown:
-    """What IPython.display's classes have in common."""
+    """The base of IPython.display's classes."""
 
     kind = None
 
