@@ -127,6 +127,9 @@ void observe_plugin(struct buffer *out, const struct observed *o,
 	observe_kind(out, known->observation);
 	observe_member(out, "message", known->message);
 	put_content(out, a, o->content);
+	/* OpenHands' clients know this member of a cell's observation. */
+	if (!strcmp(known->observation, "run_ipython"))
+		json_write_bool(out, "success", true);
 	json_write_open(out, "extras", "{");
 	put_members(out, a, o->content, is_extra);
 	json_write_close(out, "}");

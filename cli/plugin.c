@@ -182,7 +182,7 @@ static int check(const char *word, struct err *e)
 
 	if (!folder)
 		return err_sys(e, "read %.300s", word);
-	if (plugin_find_manifest(folder, strrchr(folder, '/') + 1, &m, e) < 0)
+	if (plugin_find_manifest(word, strrchr(folder, '/') + 1, &m, e) < 0)
 		return -1;
 	int checked = check_files(folder, &m, e);
 	if (checked == 0)

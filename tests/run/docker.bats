@@ -132,7 +132,6 @@ floods() {
 	refuses 'is root on this host' run -v /var/run/docker.sock:/var/run/docker.sock host true
 	refuses 'unknown flag: --frob' run --frob host true
 	refuses 'emulates no other processor' run --platform linux/s390x host true
-	refuses 'not a docker command' frob
 }
 
 @test "a word behind -- is no flag" {

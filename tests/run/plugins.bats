@@ -109,6 +109,9 @@ assert run("echo on").content == "on"'
 	acts '
 o = wild("lines", lines=["{\"call\":CALL,\"answer\":{\"content\":\"one\"}}", "{\"call\":CALL,\"answer\":{\"content\":\"two\"}}"])
 assert o.content == "one"
+# The process has the next action already, or has not, when its wrong line is read.
+o = wild("echo")
+assert o.observation == "wild_one" or "which is not under way" in o.content, o
 well()
 assert wild("lines", lines=["{\"call\":CALL,\"error\":\"mine, and as it is\"}"]).content == "mine, and as it is"
 well()'
@@ -308,7 +311,7 @@ assert "plugin.json" in o.content and o.extras["error_id"] == "HUTCH$PLUGIN", o'
 @test "wrong plugins are errors that help" {
 	hutch act --plugin jupiter </dev/null
 	((status == 125))
-	[[ $stderr == *"--plugin jupiter: there is no such plugin; is it jupyter?"* ]]
+	[[ $stderr == *"--plugin: there is no plugin 'jupiter'; is it jupyter?"* ]]
 	hutch act --plugin ./none </dev/null
 	((status == 125))
 	[[ $stderr == *"--plugin ./none: No such file or directory"* ]]

@@ -568,7 +568,8 @@ def error(text):
 
 def reads(path, content, **args):
     return (act("read", path=path, **args),
-            {"observation": "read", "content": content, "path": path, "impl_source": "default"})
+            {"observation": "read", "content": content, "impl_source": "default",
+             "path": path if path[0] == "/" else f"{W}/d/{path}"})
 
 
 def writes(path, content, full, **args):
