@@ -246,7 +246,7 @@ USES_cli := base policy/plugin policy/egress policy protocol archive store sandb
     cli/common rootfs-tools/changes
 
 FILES_docker := about args attach container describe images lifecycle mount_args ps run_args show start template \
-    template_call tree verb volumes wait
+    template_call template_printf tree verb volumes wait
 USES_docker := base policy store sandbox/kernel sandbox/state sandbox/launch cli/common
 
 FILES_lib := pool_take call json_build error handle helper reader members opening writer remove request \

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/json_write.h"
 #include "base/own.h"
+#include "docker/template_printf.h"
 
 static struct json_view made_view(struct list *made)
 {
@@ -268,6 +269,17 @@ static int call_println(struct template_args *a, struct json_view *ret, struct e
 	return print_all(a, " ", "\n", ret);
 }
 
+/* Returns the second character of a text; NULL: it has one at most. */
+static const char *next_character(const char *at)
+{
+	if (!*at)
+		return NULL;
+	do
+		at++;
+	while (((unsigned char)*at & 0xc0) == 0x80); /* UTF-8 */
+	return *at ? at : NULL;
+}
+
 static int call_join(struct template_args *a, struct json_view *ret, struct err *e)
 {
 	struct json_view_place place = { 0 };
@@ -287,6 +299,34 @@ static int call_join(struct template_args *a, struct json_view *ret, struct err 
 	}
 	AUTO_FREE char *text = json_write_end(&b);
 	*ret = template_call_text(a->made, text);
+	return 0;
+}
+
+/* Gives an array of the texts between the separators; with an empty separator, of the
+ * characters. */
+static int call_split(struct template_args *a, struct json_view *ret, struct err *e)
+{
+	AUTO_FREE char *text = json_view_string(a->items[0]);
+	AUTO_FREE char *between = json_view_string(a->items[1]);
+	struct buffer b;
+
+	if (!text || !between)
+		return err_set(e, ERR_USAGE,
+			       "error calling split: split takes two texts");
+	json_write_begin(&b);
+	json_write_open(&b, NULL, "[");
+	for (const char *at = text; at;) {
+		const char *end = *between ? strstr(at, between) : next_character(at);
+		AUTO_FREE char *part = end ? strndup(at, (size_t)(end - at)) : strdup(at);
+		if (!part)
+			abort();
+		json_write_text(&b, NULL, part);
+		at = end ? end + strlen(between) : NULL;
+	}
+	json_write_close(&b, "]");
+	AUTO_FREE char *array = json_write_end(&b);
+	list_add(a->made, array);
+	*ret = made_view(a->made);
 	return 0;
 }
 
@@ -314,6 +354,23 @@ static int call_upper(struct template_args *a, struct json_view *ret, struct err
 	return change_case(a, toupper, ret, e);
 }
 
+/* Makes the first letter of each word a capital. */
+static int call_title(struct template_args *a, struct json_view *ret, struct err *e)
+{
+	AUTO_FREE char *text = json_view_string(a->items[0]);
+	bool is_first = true;
+
+	if (!text)
+		return err_set(e, ERR_USAGE, "title takes a text");
+	for (char *c = text; *c; c++) {
+		if (is_first && (unsigned char)*c < 0x80)
+			*c = (char)toupper(*c);
+		is_first = isspace((unsigned char)*c);
+	}
+	*ret = template_call_text(a->made, text);
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*call)(struct template_args *a, struct json_view *ret, struct err *e);
@@ -329,9 +386,12 @@ static const struct {
 	{ "or", call_or, 1, TEMPLATE_ARGS_MAX },
 	{ "print", call_print, 0, TEMPLATE_ARGS_MAX },
 	{ "println", call_println, 0, TEMPLATE_ARGS_MAX },
+	{ "printf", template_printf, 1, TEMPLATE_ARGS_MAX },
 	{ "join", call_join, 2, 2 },
+	{ "split", call_split, 2, 2 },
 	{ "lower", call_lower, 1, 1 },
 	{ "upper", call_upper, 1, 1 },
+	{ "title", call_title, 1, 1 },
 };
 
 static size_t find(const char *name, size_t len)
