@@ -11,7 +11,7 @@
 #include "cli/common/flags.h"
 #include "cli/common/table.h"
 #include "docker/describe.h"
-#include "docker/template.h"
+#include "docker/list_format.h"
 #include "docker/tree.h"
 #include "docker/verbs.h"
 #include "sandbox/launch/result.h"
@@ -19,7 +19,7 @@
 struct listing {
 	struct list
 		filters; /* owned: KEY=VALUE, those of docker's that hutch ps has not */
-	const char *format; /* borrowed; NULL: a table */
+	struct list_format format;
 	bool is_quiet;
 	struct table table;
 };
@@ -145,7 +145,8 @@ static int print_row(struct listing *l, struct json_view info, struct err *e)
 {
 	static const char *const keys[] = { "ID",     "Image", "RunningFor",
 					    "Status", "Ports", "Names" };
-	const bool has_label = l->format && strstr(l->format, ".Label ");
+	const char *template = l->format.template;
+	const bool has_label = template && strstr(template, ".Label ");
 	AUTO_FREE char *row = row_of(info, has_label);
 	struct json_view view;
 
@@ -154,8 +155,8 @@ static int print_row(struct listing *l, struct json_view info, struct err *e)
 		(void)puts(id);
 		return 0;
 	}
-	if (l->format)
-		return describe_by_template(row, l->format, e);
+	if (template)
+		return list_format_add(&l->format, row, e);
 	if (json_view_scan(&view, row, strlen(row), e) < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
@@ -206,8 +207,10 @@ static int print_all(struct listing *l, const struct list *listed, struct err *e
 	while (rc == 0 && json_view_step(infos, &place))
 		if (fits(l, place.value))
 			rc = print_row(l, place.value, e);
-	if (rc == 0 && !l->is_quiet && !l->format)
+	if (rc == 0 && !l->is_quiet && !l->format.template)
 		table_print(&l->table, stdout);
+	if (rc == 0 && !l->is_quiet)
+		list_format_print(&l->format);
 	table_done(&l->table);
 	return rc;
 }
@@ -262,47 +265,28 @@ static int take_filter(struct listing *l, struct list *listed, const char *filte
 	return 0;
 }
 
-static int check_format(struct listing *l, struct err *e)
-{
-	if (!l->format || !strcmp(l->format, "json"))
-		return 0;
-	if (!strcmp(l->format, "table")) {
-		l->format = NULL;
-		return 0;
-	}
-	if (!strncmp(l->format, "table ", 6))
-		return err_set(
-			e, ERR_UNSUPPORTED,
-			"--format table: hutch prints its own columns, or a template "
-			"without 'table'");
-	return template_check(l->format, e) < 0 ? err_in(e, "template parsing error") : 0;
-}
-
-/* docker's formats of lists have \t and \n as two characters. */
-static char *unescape(const char *format)
-{
-	char *text = text_copy(format), *to = text;
-
-	for (const char *at = text; *at; at++)
-		if (at[0] == '\\' && (at[1] == 't' || at[1] == 'n'))
-			*to++ = *++at == 't' ? '\t' : '\n';
-		else
-			*to++ = *at;
-	*to = '\0';
-	return text;
-}
+/* The names of a row, and the heads of docker's columns. */
+static const struct list_format_head ps_heads[] = {
+	{ "ID", "CONTAINER ID" },      { "Image", "IMAGE" },
+	{ "CreatedAt", "CREATED AT" }, { "RunningFor", "CREATED" },
+	{ "State", "STATE" },	       { "Status", "STATUS" },
+	{ "Ports", "PORTS" },	       { "Names", "NAMES" },
+	{ "Labels", "LABELS" },	       { NULL, NULL },
+};
 
 int ps_verb(char **argv)
 {
 	struct list given = { 0 }, listed = { 0 };
 	struct listing l = { 0 };
+	const char *format = NULL;
 	bool has_all = false, is_whole = false;
 	const struct flag flags[] = {
 		{ 'a', "all", NULL, "also those that have ended", &has_all, NULL },
 		{ 'q', "quiet", NULL, "ids alone", &l.is_quiet, NULL },
 		{ 'f', "filter", "KEY=VALUE...", "ancestor, id, label, name or status",
 		  NULL, &given },
-		{ 0, "format", "TEMPLATE", "json, or a template", NULL, &l.format },
+		{ 0, "format", "TEMPLATE", "json, a template, or table and a template",
+		  NULL, &format },
 		{ 0, "no-trunc", NULL, "accepted: nothing is shortened", &is_whole,
 		  NULL },
 	};
@@ -317,8 +301,6 @@ int ps_verb(char **argv)
 
 	if (code >= 0)
 		return code;
-	AUTO_FREE char *format = l.format ? unescape(l.format) : NULL;
-	l.format = format;
 	list_add(&listed, "ps");
 	list_add(&listed, "--json");
 	if (has_all)
@@ -326,11 +308,12 @@ int ps_verb(char **argv)
 	for (size_t i = 0; i < given.count && rc == 0; i++)
 		rc = take_filter(&l, &listed, given.items[i], &e);
 	if (rc == 0)
-		rc = check_format(&l, &e);
+		rc = list_format_read(&l.format, format, ps_heads, &e);
 	if (rc == 0)
 		rc = print_all(&l, &listed, &e);
 	list_done(&given);
 	list_done(&listed);
 	list_done(&l.filters);
+	list_format_done(&l.format);
 	return rc < 0 ? verbs_fail(&e, 1) : 0;
 }

@@ -279,6 +279,28 @@ fake() {
 	ln -s libexec/hutch/docker docker
 }
 
+@test "ps and images print tables by a template" {
+	"$HUTCH" create -q one
+	"$HUTCH" create -q a-long-name
+	docker ps --format 'table {{.Names}}\t{{.State}}\t{{upper .Image}}' >out
+	diff out - <<-'TABLE'
+		NAMES         STATE     IMAGE
+		a-long-name   running   HOST
+		one           running   HOST
+	TABLE
+	[ "$(docker ps --filter name=none --format 'table {{.ID}}\t{{.Label "x"}}|')" = 'CONTAINER ID   |' ]
+	run -1 --separate-stderr docker ps --format 'table {{.Nosuch}}'
+	[[ $stderr == *'map has no entry for key "Nosuch"'* ]]
+	mkdir layer
+	tar -C layer -cf layer.tar .
+	"$HUTCH" image import layer.tar --name img >/dev/null
+	docker images --format 'table {{.Repository}}\t{{.Tag}}\t{{len .ID}}|{{.Size}}' >out
+	grep -qE '^REPOSITORY +TAG +8\|SIZE$' out
+	grep -qE '^img +latest +12\|[0-9.]+[kM]?B$' out
+	[ "$(docker images --no-trunc --format '{{printf "%.7s" .ID}} {{.Repository}}')" = 'sha256: img' ]
+	docker images --format json | jq -e '.Repository == "img"'
+}
+
 @test "ps lists the others where a container has gone meanwhile" {
 	fake 'case $1 in
 	ps) echo "[{\"name\":\"one\",\"image\":\"host\"},{\"name\":\"two\",\"image\":\"host\"}]" ;;
