@@ -20,6 +20,16 @@ typed() {
 	((BASH_REMATCH[4] <= 3))
 }
 
+# Programs of PyPI and their vendors' models are tried by tests/clients; here npm installs programs of
+# the tests' own.
+@test "every line of a recipe that needs no account and no network does what it says" {
+	typed "$top"/docs/recipes/*.md
+	[ "$status" -eq 0 ]
+	[[ $output =~ ^([0-9]+)' typed, 0 tried with --dry-run, '([0-9]+)' not compared, '([0-9]+)' not typed, 0 untrue'$ ]]
+	((BASH_REMATCH[1] + BASH_REMATCH[2] >= 12))
+	((BASH_REMATCH[3] <= 27))
+}
+
 # page: makes a page of stdin, in which fences are written as ~~~.
 page() {
 	sed 's/^~~~/```/' >page.md

@@ -5,7 +5,8 @@ An example is a block of code that has lines which begin with "$ ".  Each such l
 command for bash, which goes on in lines that begin with "> ".  The lines after it, up to the
 next command, are its output, stdout and stderr as they come.  A command that shows no output
 must succeed.  Lines after "$ cat >FILE" are typed into the file.  A line "^C" is that key,
-typed when all above it was printed.
+typed when all above it was printed.  Variables of a line `export NAME=VALUE...` are those of the
+example's commands from then on.
 
 Each example has a fresh home with the files of FIXTURE in it, and begins in ~/work.
 Comments in front of a block say more; with --only, only blocks with this comment are typed:
@@ -57,6 +58,12 @@ FIXTURE = {
        for name, text in PROJECT.items()},
     ".cache/tests/": "",
     ".cargo/bin/cargo": "#!/bin/sh\necho cargo 1.63.0\n",
+    # It installs programs that do what an agent would, without a model.
+    "../bin/npm": '#!/bin/sh\nmkdir -p "$3/node_modules/.bin"\n'
+                  'cp ~/../agent "$3/node_modules/.bin/claude"\ncp ~/../agent "$3/node_modules/.bin/codex"\n',
+    "../agent": "#!/bin/sh\nkey=$ANTHROPIC_API_KEY$CODEX_API_KEY\n"
+                "[ -t 0 ] && echo '>' && read -r line || [ -n \"$key\" ] || exit 1\n"
+                "echo '/* mended */' >>src/main.c\n",
 }
 # The image debian:12 is busybox with these files.
 IMAGE = {
@@ -339,6 +346,10 @@ class Page:
     def try_command(self, command, marks):
         text = self.home.values.told(command.text)
         try:
+            if text.startswith("export "):
+                self.counts["typed"] += 1
+                self.home.environment.update(word.split("=", 1) for word in shlex.split(text)[1:])
+                return
             if text.startswith("hutch run ") and self.lacks(marks):
                 self.expect_dry(text)
                 return
@@ -364,7 +375,7 @@ class Page:
         self.expect_success(text.replace("hutch run ", "hutch run --dry-run ", 1))
 
     def expect_success(self, text):
-        code, printed = self.home.type(text)
+        code, printed = type_on_terminal(self.home, text, []) if is_for_terminal(text) else self.home.type(text)
         if code:
             raise Untrue("\n".join(printed))
 
