@@ -16,6 +16,7 @@
 #include "base/own.h"
 #include "protocol/action.h"
 #include "protocol/message.h"
+#include "protocol/plugin.h"
 #include "tests/unit/one_frame.h"
 
 static int put_action(uint32_t type)
@@ -68,6 +69,24 @@ static int put_action(uint32_t type)
 	if (type == MSG_RETURNED)
 		return action_put_returned(&b, 1, &returned, &e);
 	return action_put_done(&b, 1, &done, &e);
+}
+
+static int put_plugin(uint32_t type)
+{
+	const struct plugin_offer offer = { .version = "1", .action_count = 1,
+					    .actions = { { "a", "b", "m" } } };
+	const struct plugin_call call = { .plugin = 1, .cwd = "/", .action = "a" };
+	const struct plugin_answer answer = { .part_count = 1,
+					      .parts = { { "n", PART_NUMBER, 1 } } };
+	struct err e;
+
+	if (type == MSG_OFFER)
+		return plugin_put_offer(&b, 1, &offer, &e);
+	if (type == MSG_STATE)
+		return plugin_put_state(&b, 1, PLUGIN_FAILED, "r", &e);
+	if (type == MSG_CALL)
+		return plugin_put_call(&b, 1, &call, &e);
+	return plugin_put_answer(&b, 1, &answer, &e);
 }
 
 /* Type 9 is unassigned. */
@@ -127,6 +146,10 @@ static void put_any(uint32_t type)
 		done = message_put_word(&b, type, DIAL_ID, &e);
 	else if (type == MSG_OPEN)
 		done = message_put_open(&b, 1, &exec, &e);
+	else if (type == MSG_PLUGIN)
+		done = message_put_plugin(&b, 1, &exec, &e);
+	else if (type >= MSG_OFFER && type <= MSG_ANSWERED)
+		done = put_plugin(type);
 	else
 		done = put_action(type);
 	assert_int_equal(done, 0);
@@ -138,7 +161,7 @@ static uint32_t id_of(uint32_t type)
 			 type == MSG_HOLD || type == MSG_ENV || type == MSG_PAUSED ||
 			 type == MSG_FREEZE || type == MSG_FROZEN;
 
-	if (type >= MSG_DIAL && !is_of_all)
+	if (type >= MSG_DIAL && type <= MSG_CLOSED)
 		return DIAL_ID;
 	return is_of_all ? 0 : 1;
 }
@@ -180,6 +203,24 @@ static int get_action(const struct frame *f)
 	return action_get_done(f, &done, &e);
 }
 
+static int get_plugin(const struct frame *f)
+{
+	struct plugin_offer offer;
+	struct plugin_call call;
+	struct plugin_answer answer;
+	uint32_t one;
+	const char *reason;
+	struct err e;
+
+	if (f->type == MSG_OFFER)
+		return plugin_get_offer(f, &offer, &e);
+	if (f->type == MSG_STATE)
+		return plugin_get_state(f, &one, &reason, &e);
+	if (f->type == MSG_CALL)
+		return plugin_get_call(f, &call, &e);
+	return plugin_get_answer(f, &answer, &e);
+}
+
 static int get_any(const struct frame *f)
 {
 	struct hello hello;
@@ -197,7 +238,7 @@ static int get_any(const struct frame *f)
 			list_done(&set), list_done(&unset);
 		return got;
 	}
-	if (f->type == MSG_EXEC || f->type == MSG_OPEN) {
+	if (f->type == MSG_EXEC || f->type == MSG_OPEN || f->type == MSG_PLUGIN) {
 		int got = message_get_exec(f, &exec, &e);
 		if (got == 0)
 			exec_done(&exec);
@@ -235,6 +276,8 @@ static int get_any(const struct frame *f)
 		return message_get_closed(f, &one, &e);
 	if (f->type >= MSG_FINISH && f->type <= MSG_FINISHED)
 		return message_get_word(f, &e);
+	if (f->type >= MSG_OFFER && f->type <= MSG_ANSWERED)
+		return get_plugin(f);
 	return get_action(f);
 }
 
