@@ -107,12 +107,6 @@ static void close_one(struct port_connect *d, struct dial *x, int sys)
 		socket_splice_done(&x->splice);
 }
 
-static bool watch(const struct port_connect *d, const struct dial *x,
-		  const struct socket_splice *c)
-{
-	return socket_splice_watch(c, d->epoll, x->id);
-}
-
 /* Tries ::1 if no server listens at 127.0.0.1: a server may have bound to "localhost" and
  * got only ::1.  If both refuse, the first one's error is reported. */
 static void try_second(struct port_connect *d, struct dial *x, int sys)
@@ -122,10 +116,7 @@ static void try_second(struct port_connect *d, struct dial *x, int sys)
 	x->is_second = true;
 	own_close(&x->splice.socket);
 	x->splice.socket = connect_to(x->port, true);
-	const struct socket_splice alone = { .socket = x->splice.socket,
-					     .in = -1,
-					     .out = -1 };
-	if (alone.socket < 0 || !watch(d, x, &alone))
+	if (x->splice.socket < 0 || !socket_splice_watch_socket(&x->splice))
 		close_one(d, x, sys);
 }
 
@@ -138,7 +129,7 @@ static void begin(struct port_connect *d, struct dial *x)
 	x->splice.socket = connect_to(x->port, false);
 	if (x->splice.socket < 0 && errno != ECONNREFUSED)
 		return close_one(d, x, errno);
-	if (!watch(d, x, &x->splice))
+	if (!socket_splice_watch(&x->splice, d->epoll, x->id))
 		return close_one(d, x, errno);
 	if (x->splice.socket < 0)
 		try_second(d, x, ECONNREFUSED);

@@ -25,7 +25,9 @@ static void set_reset(int socket, bool is_reset)
 
 void socket_splice_init(struct socket_splice *c, int socket, int in, int out)
 {
-	*c = (struct socket_splice){ .socket = socket, .in = in, .out = out };
+	*c = (struct socket_splice){
+		.socket = socket, .in = in, .out = out, .epoll = -1
+	};
 	/* The kernel closes the socket if this process is killed, and then resets the
 	 * connection: so the client does not take that for a complete end. */
 	set_reset(socket, true);
@@ -50,18 +52,23 @@ void socket_splice_reset(struct socket_splice *c)
 	close_all(c);
 }
 
-bool socket_splice_watch(const struct socket_splice *c, int epoll, uint64_t tag)
+static bool watch(const struct socket_splice *c, int fd, uint32_t events)
 {
-	const int fds[] = { c->socket, c->in, c->out };
+	struct epoll_event event = { .events = events | EPOLLET, .data.u64 = c->tag };
 
-	for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
-		struct epoll_event event = { .events = EPOLLIN | EPOLLOUT | EPOLLRDHUP |
-						       EPOLLET,
-					     .data.u64 = tag };
-		if (fds[i] >= 0 && epoll_ctl(epoll, EPOLL_CTL_ADD, fds[i], &event) < 0)
-			return false;
-	}
-	return true;
+	return fd < 0 || epoll_ctl(c->epoll, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+bool socket_splice_watch_socket(const struct socket_splice *c)
+{
+	return watch(c, c->socket, EPOLLIN | EPOLLOUT | EPOLLRDHUP);
+}
+
+bool socket_splice_watch(struct socket_splice *c, int epoll, uint64_t tag)
+{
+	c->epoll = epoll;
+	c->tag = tag;
+	return socket_splice_watch_socket(c) && watch(c, c->in, EPOLLIN);
 }
 
 void socket_splice_finish(struct socket_splice *c)
@@ -87,6 +94,28 @@ static enum flow move(struct socket_splice *c, int from, int to, uint64_t *count
 		return FLOW_STOPPED;
 	c->sys = errno;
 	return FLOW_BROKEN;
+}
+
+/* Watches the pipe `out` for room while the socket has bytes for which there is none, and
+ * only then: each splice(2) out of a pipe wakes those who watch its other end, whether the
+ * pipe was full or not, and this wake-up would delay the server that gets the bytes.  The
+ * socket is asked for bytes, not the pipe for room: if the reader makes room before it is
+ * watched, epoll tells that at once. */
+static enum socket_splice_state await_room(struct socket_splice *c)
+{
+	struct pollfd p = { .fd = c->socket, .events = POLLIN };
+	const bool is_full = c->out >= 0 && poll(&p, 1, 0) == 1 && (p.revents & POLLIN);
+
+	if (c->epoll < 0 || is_full == c->is_out_watched)
+		return SOCKET_SPLICE_WAITS;
+	if (is_full && !watch(c, c->out, EPOLLOUT)) {
+		c->sys = errno;
+		return SOCKET_SPLICE_BROKEN;
+	}
+	if (!is_full && c->out >= 0)
+		(void)epoll_ctl(c->epoll, EPOLL_CTL_DEL, c->out, NULL); /* is in it */
+	c->is_out_watched = is_full;
+	return SOCKET_SPLICE_WAITS;
 }
 
 /* Returns whether the pipe has no reader any more, which poll(2) shows as POLLERR
@@ -155,14 +184,18 @@ static enum socket_splice_state broke(struct socket_splice *c)
 	return SOCKET_SPLICE_BROKEN;
 }
 
+/* A direction that has stopped is not tried again before the next event. */
 enum socket_splice_state socket_splice_run(struct socket_splice *c)
 {
+	enum flow out = FLOW_MOVED, in = FLOW_MOVED;
+
 	for (int i = 0; c->socket >= 0 && i < STEPS_AT_ONCE; i++) {
-		enum flow out = move_out(c), in = out == FLOW_BROKEN ? out : move_in(c);
-		if (in == FLOW_BROKEN || has_error(c))
+		out = out == FLOW_MOVED ? move_out(c) : out;
+		in = in == FLOW_MOVED && out != FLOW_BROKEN ? move_in(c) : in;
+		if (out == FLOW_BROKEN || in == FLOW_BROKEN || has_error(c))
 			return broke(c);
 		if (out == FLOW_STOPPED && in == FLOW_STOPPED)
-			return SOCKET_SPLICE_WAITS;
+			return await_room(c);
 	}
 	return c->socket >= 0 ? SOCKET_SPLICE_HAS_MORE : SOCKET_SPLICE_WAITS;
 }

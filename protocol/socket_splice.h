@@ -37,6 +37,10 @@ struct socket_splice {
 			   * bytes when it ends */
 	bool is_unheard;  /* the pipe `out` has no reader any more */
 	uint64_t in_bytes, out_bytes; /* bytes carried so far, in each direction */
+	int epoll; /* borrowed; -1: socket_splice_watch() was not called */
+	uint64_t tag;
+	bool is_out_watched; /* the pipe `out` has no room for the socket's bytes, and epoll
+			      * tells when it has */
 	int sys;	  /* the errno, with SOCKET_SPLICE_BROKEN */
 };
 
@@ -58,9 +62,12 @@ void socket_splice_done(struct socket_splice *c);
  * socket's queue are lost. A unix socket has no reset, and is just closed. */
 void socket_splice_reset(struct socket_splice *c);
 
-/* Adds the open descriptors to an epoll instance, edge-triggered; called once.  A
- * descriptor leaves the instance when it is closed.  False with errno set. */
-bool socket_splice_watch(const struct socket_splice *c, int epoll, uint64_t tag);
+/* Lets an epoll instance, which must live longer, tell of each reason to call
+ * socket_splice_run(), edge-triggered; called once.  A descriptor leaves the instance when
+ * it is closed.  False with errno set. */
+bool socket_splice_watch(struct socket_splice *c, int epoll, uint64_t tag);
+/* Adds a socket that has taken the place of another one, which was watched. */
+bool socket_splice_watch_socket(const struct socket_splice *c);
 
 /* Notes that the other side's message has come: no bytes follow those in the pipe
  * `in`. */

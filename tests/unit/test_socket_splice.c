@@ -215,6 +215,71 @@ static void test_an_edge_comes_for_each_end(void **state)
 	assert_int_equal(epoll_wait(epoll, &event, 1, 0), 0);
 }
 
+static void forget_events(int epoll)
+{
+	struct epoll_event event;
+
+	while (epoll_wait(epoll, &event, 1, 0) == 1)
+		;
+}
+
+/* Takes all bytes out of the pipe as the other side does it. */
+static void take_all(int pipe)
+{
+	AUTO_CLOSE int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	while (splice(pipe, NULL, null, NULL, 1u << 20, SPLICE_F_NONBLOCK) > 0)
+		;
+}
+
+static void test_bytes_that_are_taken_are_no_event(void **state)
+{
+	struct scene *s = *state;
+	struct epoll_event event;
+	AUTO_CLOSE int epoll = epoll_create1(EPOLL_CLOEXEC);
+
+	assert_true(socket_splice_watch(&s->c, epoll, 1));
+	put(s->peer, "question");
+	assert_true(comes(s->c.socket, POLLIN));
+	assert_int_equal(socket_splice_run(&s->c), SOCKET_SPLICE_WAITS);
+	forget_events(epoll);
+	take_all(s->from);
+	assert_int_equal(epoll_wait(epoll, &event, 1, 0), 0);
+}
+
+/* Sends one byte and moves it on if there is room.  Each byte takes one place of the pipe,
+ * since splice(2) joins none. */
+static bool moves_a_byte(struct scene *s)
+{
+	const uint64_t before = s->c.out_bytes;
+
+	put(s->peer, "x");
+	assert_true(comes(s->c.socket, POLLIN));
+	assert_int_equal(socket_splice_run(&s->c), SOCKET_SPLICE_WAITS);
+	return s->c.out_bytes > before;
+}
+
+static void test_room_in_a_full_pipe_is_an_event(void **state)
+{
+	struct scene *s = *state;
+	struct epoll_event event;
+	AUTO_CLOSE int epoll = epoll_create1(EPOLL_CLOEXEC);
+
+	assert_true(socket_splice_watch(&s->c, epoll, 1));
+	for (int again = 0; again < 2; again++) {
+		while (moves_a_byte(s))
+			;
+		forget_events(epoll);
+		take_all(s->from);
+		assert_int_equal(epoll_wait(epoll, &event, 1, PATIENCE_MS), 1);
+		assert_true(moves_a_byte(s));
+		/* The socket has no byte any more, and room is no event again. */
+		forget_events(epoll);
+		take_all(s->from);
+		assert_int_equal(epoll_wait(epoll, &event, 1, 0), 0);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -230,6 +295,8 @@ int main(void)
 		TEST(test_bytes_without_a_reader_keep_back_no_answer),
 		TEST(test_an_end_that_does_not_read_stops_the_other_and_loses_nothing),
 		TEST(test_an_edge_comes_for_each_end),
+		TEST(test_bytes_that_are_taken_are_no_event),
+		TEST(test_room_in_a_full_pipe_is_an_event),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
