@@ -135,26 +135,6 @@ static void begin(struct port_connect *d, struct dial *x)
 		try_second(d, x, ECONNREFUSED);
 }
 
-void port_connect_start(struct port_connect *d, const struct dial_request *request)
-{
-	struct dial *x = mem_zeroed(1, sizeof(*x));
-
-	x->id = request->id;
-	x->port = (uint16_t)request->port;
-	socket_splice_init(&x->splice, -1, request->in, request->out);
-	bool is_one_more = d->count < PORT_CONNECTS_MAX;
-	x->has_fds = is_one_more && processes_reserve(d->processes, FDS_OF_ONE);
-	if (d->count == d->room) {
-		d->room = d->room ? d->room * 2 : 8;
-		d->all = mem_resize(d->all, d->room, sizeof(*d->all));
-	}
-	d->all[d->count++] = x;
-	if (x->has_fds)
-		begin(d, x);
-	else
-		close_one(d, x, is_one_more ? EMFILE : EAGAIN);
-}
-
 /* --- moving ----------------------------------------------------------------------- */
 
 static void run(struct port_connect *d, struct dial *x)
@@ -197,6 +177,28 @@ static void serve(struct port_connect *d, struct dial *x)
 		x->state = OPEN;
 	if (x->state == OPEN)
 		run(d, x);
+}
+
+void port_connect_start(struct port_connect *d, const struct dial_request *request)
+{
+	struct dial *x = mem_zeroed(1, sizeof(*x));
+
+	x->id = request->id;
+	x->port = (uint16_t)request->port;
+	socket_splice_init(&x->splice, -1, request->in, request->out);
+	bool is_one_more = d->count < PORT_CONNECTS_MAX;
+	x->has_fds = is_one_more && processes_reserve(d->processes, FDS_OF_ONE);
+	if (d->count == d->room) {
+		d->room = d->room ? d->room * 2 : 8;
+		d->all = mem_resize(d->all, d->room, sizeof(*d->all));
+	}
+	d->all[d->count++] = x;
+	if (!x->has_fds)
+		return close_one(d, x, is_one_more ? EMFILE : EAGAIN);
+	begin(d, x);
+	/* On the loopback connect(2) mostly returns with the connection established. */
+	if (x->state == CONNECTING)
+		serve(d, x);
 }
 
 void port_connect_finish(struct port_connect *d, uint32_t id)

@@ -358,7 +358,8 @@ static int dial(struct ports *p, const struct port *port, int socket, int64_t no
 	p->led_count += !v->port;
 	if (channel_has_passed(p->channel))
 		close_passing(p);
-	return 0;
+	/* Most clients have sent their first bytes by now. */
+	return run(p, v, e);
 }
 
 /* Accepts one connection of the port.  Returns 1 if there was a connection, 0 if there
