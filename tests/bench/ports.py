@@ -3,7 +3,8 @@
 loopback.
 
 The same server on the host and in a sandbox (`hutch run -p`), the same client, in turns:
-2 GiB in each direction through one connection, and echoes of one byte.
+2 GiB in each direction through one connection, echoes of one byte, requests of 500 bytes with
+answers of 50 KB, and new connections with one echo each.
 
     ports.py [HUTCH]	alone, as text
 """
@@ -17,9 +18,11 @@ import time
 ROUNDS = 5
 TOTAL = 2 << 30
 PIECE = 1 << 20
-ECHOES = 3000
+ECHOES, REQUESTS, CONNECTIONS = 3000, 1000, 500
+REQUEST, ANSWER = 500, 50000
+SIZES, TIMES = ("down", "up"), ("echo", "answer", "new")
 
-# The first letter is the request: (e)cho, (u)pload, (d)ownload.
+# The first letter is the request: (e)cho, (a)nswers, (u)pload, (d)ownload.
 SERVER = f"""
 import socket, threading
 server = socket.create_server(("127.0.0.1", PORT))
@@ -29,6 +32,9 @@ def answer(c):
     if verb == b"e":
         while data := c.recv(1):
             c.send(data)
+    elif verb == b"a":
+        while c.recv_into(room, {REQUEST}, socket.MSG_WAITALL):
+            c.sendall(memoryview(room)[:{ANSWER}])
     elif verb == b"u":
         while c.recv_into(room):
             pass
@@ -96,6 +102,28 @@ def echo_ms(port):
     return middle(samples)
 
 
+def answer_ms(port):
+    samples, request, room = [], bytes(REQUEST), bytearray(ANSWER)
+    with connect(port, b"a") as c:
+        for _ in range(REQUESTS):
+            begun = time.perf_counter()
+            c.sendall(request)
+            assert c.recv_into(room, ANSWER, socket.MSG_WAITALL) == ANSWER
+            samples.append((time.perf_counter() - begun) * 1e3)
+    return middle(samples)
+
+
+def new_ms(port):
+    samples = []
+    for _ in range(CONNECTIONS):
+        begun = time.perf_counter()
+        with connect(port, b"e") as c:
+            c.send(b"x")
+            c.recv(1)
+            samples.append((time.perf_counter() - begun) * 1e3)
+    return middle(samples)
+
+
 def middle(samples):
     return sorted(samples)[len(samples) // 2]
 
@@ -106,24 +134,24 @@ def measure_ports(hutch):
     try:
         servers.append(start(plain, []))
         servers.append(start(inside, [hutch, "run", "-p", f"{outside}:{inside}", "--"]))
-        samples = {(name, kind): [] for name in ("plain", "port") for kind in ("down", "up", "echo")}
+        ways = dict(zip(SIZES + TIMES, (down_gbs, up_gbs, echo_ms, answer_ms, new_ms)))
+        samples = {(name, kind): [] for name in ("plain", "port") for kind in ways}
         for _ in range(ROUNDS):
-            for kind, measure in (("down", down_gbs), ("up", up_gbs), ("echo", echo_ms)):
+            for kind, measure in ways.items():
                 samples["plain", kind].append(measure(plain))
                 samples["port", kind].append(measure(outside))
     finally:
         for server in servers:
             server.terminate()
             server.wait()
-    result = {name: {kind: round(middle(samples[name, kind]), 4)
-                     for kind in ("down", "up", "echo")} for name in ("plain", "port")}
+    result = {name: {kind: round(middle(samples[name, kind]), 4) for kind in ways}
+              for name in ("plain", "port")}
     # The ratios are of samples taken one right after the other, so that the machine was
     # equally busy for both.
-    result["ratio"] = {kind: round(middle([a / b for a, b in zip(samples["plain", kind],
-                                                                 samples["port", kind])]), 3)
-                       for kind in ("down", "up")}
-    result["added_ms"] = round(middle([b - a for a, b in zip(samples["plain", "echo"],
-                                                             samples["port", "echo"])]), 4)
+    pairs = {kind: list(zip(samples["plain", kind], samples["port", kind])) for kind in ways}
+    result["ratio"] = {kind: round(middle([a / b if kind in SIZES else b / a for a, b in pairs[kind]]), 3)
+                       for kind in ways}
+    result["added_ms"] = round(middle([b - a for a, b in pairs["echo"]]), 4)
     return result
 
 

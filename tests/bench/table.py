@@ -226,10 +226,12 @@ def past_rows(result):
 
 def port_rows(result):
     known = result["ports"]
-    rows = [["", "out GB/s", "in GB/s", "echo ms"],
-            *[[what, figure(known[name]["down"], 2), figure(known[name]["up"], 2),
-               figure(known[name]["echo"], 3)]
-              for name, what in (("plain", "loopback"), ("port", "hutch run -p"))]]
+    sizes, times = ("down", "up"), ("echo", "answer", "new")
+    rows = [["", "out GB/s", "in GB/s", "echo ms", "50 KB ms", "new ms"],
+            *[[what, *[figure(known[name][kind], 2) for kind in sizes],
+               *[figure(known[name][kind], 3) for kind in times]]
+              for name, what in (("plain", "loopback"), ("port", "hutch run -p"))],
+            ["as many times as long", *[figure(known["ratio"][kind], 2) for kind in sizes + times]]]
     return block("A connection to a server, of one port", rows)
 
 
