@@ -39,7 +39,7 @@ NOT_SANITIZED = set("apparmor completion demo docs doctor killed net_death pool 
 # Suites that `ci` runs only as an ordinary user, since what they test does not depend on the
 # user that made the sandbox; `nightly` runs all suites as root (run-root).
 NOT_AS_ROOT = set("""act agent_skills archive audit bash_texts broker codes completion control control_hostile
-    cow cp create day demo docs doctor edit egress env environment errand floods git grep hostile hosts
+    cow cp create day demo docs doctor edit egress env environment errand file_viewer floods git grep hostile hosts
     image_build image_copied image_fuse image_hostile image_launch image_pull image_ranges
     image_runtime image_store image_upper input keep killed landlock landlock_root learn library
     limits log logs missing named allow net_attacks net_death net_live openhands policy pool ports processes refused
