@@ -80,8 +80,7 @@ int stop_main(char **argv)
 {
 	const char *time = NULL;
 	const struct flag flags[] = {
-		{ 't', "time", "SECONDS", "between SIGTERM and the end (default 10)",
-		  NULL, &time },
+		{ 't', "time", "SECONDS", "between SIGTERM and the end", NULL, &time },
 		FLAG_QUIET,
 	};
 	const struct usage usage = {
@@ -94,7 +93,7 @@ int stop_main(char **argv)
 		.operands_min = 1,
 		.operands_max = SIZE_MAX,
 	};
-	uint64_t grace = 10;
+	uint64_t grace = 0;
 	struct err e;
 	enum flags_result got = flags_begin(argv, &usage);
 
@@ -105,7 +104,7 @@ int stop_main(char **argv)
 		return EXIT_HUTCH;
 	}
 	AUTO_FREE char *params =
-		text_format("{\"grace\":%llu}", (unsigned long long)grace);
+		time ? text_format("{\"grace\":%llu}", (unsigned long long)grace) : NULL;
 	const struct foreach_sandbox stop = { .method = "stop",
 					      .params = params,
 					      .is_the_end = true };

@@ -17,7 +17,7 @@ struct args {
 	struct list hosts;   /* owned: values of --add-host */
 	struct list is_on;   /* owned: the names of the switches that are on */
 	const char *name;    /* borrowed, as are the others; NULL: not given */
-	const char *network, *restart, *stop_signal, *format;
+	const char *network, *restart, *stop_signal, *stop_timeout, *format;
 	const char *policy; /* set by the caller: the policy file `docker`, or NULL */
 	bool opens_host;    /* set by the caller: that policy opens ports of this host */
 	bool is_detached, removes, is_interactive, has_terminal, has_labels, has_ports;

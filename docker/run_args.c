@@ -126,6 +126,13 @@ static int take_stop_signal(struct args *a, const char *value, struct err *e)
 	return 0;
 }
 
+static int take_stop_timeout(struct args *a, const char *value, struct err *e)
+{
+	(void)e; /* hutch judges the value */
+	a->stop_timeout = value;
+	return 0;
+}
+
 /* Images of this machine's processor are the only ones that hutch runs. */
 static int take_platform(struct args *a, const char *value, struct err *e)
 {
@@ -326,6 +333,7 @@ static const struct arg run_rows[] = {
 	{ 'h', "hostname", true, "--hostname", NULL, NULL },
 	{ 0, "restart", true, NULL, take_restart, NULL },
 	{ 0, "stop-signal", true, NULL, take_stop_signal, NULL },
+	{ 0, "stop-timeout", true, NULL, take_stop_timeout, NULL },
 	{ 0, "read-only", false, "--read-only", NULL, NULL },
 	{ 0, "pull", true, "--pull", NULL, NULL },
 	{ 'q', "quiet", false, "-q", NULL, NULL },
@@ -348,7 +356,6 @@ static const struct arg run_rows[] = {
 	{ 'P', "publish-all", false, NULL, NULL, "name each port with -p" },
 	{ 0, "memory-swap", true, NULL, NULL, SWAP },
 	{ 0, "shm-size", true, NULL, NULL, "/dev/shm is bounded by --memory alone" },
-	{ 0, "stop-timeout", true, NULL, NULL, "give the time to docker stop, by -t" },
 	{ 0, "volumes-from", true, NULL, NULL, "name each volume with -v" },
 	{ 0, "link", true, NULL, NULL, "--network NAME joins sandboxes by their names" },
 	{ 0, "group-add", true, NULL, NULL, "hutch gives a command no further groups" },
@@ -428,6 +435,8 @@ static int check_foreground(const struct args *a, struct err *e)
 		return err_set(e, ERR_UNSUPPORTED, "--restart %s", why);
 	if (a->stop_signal)
 		return err_set(e, ERR_UNSUPPORTED, "--stop-signal %s", why);
+	if (a->stop_timeout)
+		return err_set(e, ERR_UNSUPPORTED, "--stop-timeout %s", why);
 	return 0;
 }
 
@@ -468,6 +477,10 @@ static void add_verb(const struct args *a, const char *image, struct list *ret)
 	if (a->stop_signal) {
 		list_add(ret, "--stop-signal");
 		list_add(ret, a->stop_signal);
+	}
+	if (a->stop_timeout) {
+		list_add(ret, "--stop-timeout");
+		list_add(ret, a->stop_timeout);
 	}
 }
 

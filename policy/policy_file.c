@@ -35,6 +35,7 @@ const struct setting_kind setting_kinds[] = {
 	{ "main", "main", SETTING_YES, false },
 	{ "restart", "restart", SETTING_TEXT, false },
 	{ "stop_signal", "stop-signal", SETTING_TEXT, false },
+	{ "stop_timeout", "stop-timeout", SETTING_NUMBER, false },
 	{ "read_only", "read-only", SETTING_YES, false },
 	{ "workspace", "workspace", SETTING_TEXT, true },
 	{ "mounts", "volume", SETTING_LIST, true },

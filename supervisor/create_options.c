@@ -378,6 +378,8 @@ static int check_main(struct create_options *o, struct err *e)
 		return needs_main("--restart", e);
 	if (!r->has_main && r->stop_signal)
 		return needs_main("--stop-signal", e);
+	if (!r->has_main && r->has_stop_timeout)
+		return needs_main("--stop-timeout", e);
 	if (!r->has_main)
 		own_free(&o->policy.entrypoint);
 	if (r->leaves_nothing && r->restart.when != RESTART_NO)

@@ -225,6 +225,9 @@ static void supervise(const struct create_options *o, int ready)
 			.samples.every_ms = (int64_t)o->options.sample_ms,
 			.main = { .state = o->options.has_main ? MAIN_NEW : MAIN_NONE,
 				  .stop_signal = stop_signal(&l, o),
+				  .stop_ms = o->options.has_stop_timeout
+						     ? o->options.stop_timeout_ms
+						     : MAIN_STOP_MS,
 				  .restarts.rule = o->options.restart },
 			.leaves_nothing = o->options.leaves_nothing,
 			.lease = { .fd = o->options.lease_fd,

@@ -33,6 +33,8 @@ enum main_state {
 	MAIN_OVER
 };
 
+#define MAIN_STOP_MS 10000
+
 struct main_process {
 	enum main_state state;
 	uint32_t process; /* the number of its last job; 0: there was none */
@@ -40,6 +42,7 @@ struct main_process {
 	bool owes_kill;	  /* the processes that it has left behind must be killed */
 	int exit_code;
 	int stop_signal; /* the signal by which it is asked to end */
+	uint64_t stop_ms; /* how long it has for that, if the client does not say */
 	struct restarts restarts;
 };
 

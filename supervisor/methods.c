@@ -74,7 +74,7 @@ static void mourn(const struct request *call)
 static int do_stop(const struct request *call)
 {
 	struct supervisor *s = call->s;
-	uint64_t grace_ms = 10000;
+	uint64_t grace_ms = s->main.state != MAIN_NONE ? s->main.stop_ms : MAIN_STOP_MS;
 	struct json_at at;
 
 	if (json_member(&call->request->params, "grace", &at) &&

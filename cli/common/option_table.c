@@ -496,6 +496,23 @@ static int take_stop_signal(struct run_options *o, const char *value, struct err
 				 value);
 }
 
+/* in seconds: a day */
+#define STOP_TIMEOUT_MAX 86400
+
+static int take_stop_timeout(struct run_options *o, const char *value, struct err *e)
+{
+	uint64_t seconds;
+
+	if (units_parse_number(value, &seconds, e) < 0)
+		return err_in(e, "--stop-timeout");
+	if (seconds > STOP_TIMEOUT_MAX)
+		return err_set(e, ERR_USAGE, "--stop-timeout takes at most %d seconds",
+			       STOP_TIMEOUT_MAX);
+	o->has_stop_timeout = true;
+	o->stop_timeout_ms = 1000 * seconds;
+	return 0;
+}
+
 static int take_stream(struct run_options *o, const char *value, struct err *e)
 {
 	(void)value, (void)e;
@@ -572,6 +589,8 @@ const struct option option_table[] = {
 	  "start it again: no, on-failure[:N], always" },
 	{ 0, "stop-signal", "SIGNAL", take_stop_signal,
 	  "by which hutch stop asks it to end" },
+	{ 0, "stop-timeout", "SECONDS", take_stop_timeout,
+	  "how long it has to end then (default 10)" },
 	{ 'v', "volume", "SRC:DST[:ro|rw|cow]", take_volume,
 	  "show a folder or file of the host" },
 	{ 0, "workspace", "DIR[:ro|rw|cow]", take_workspace, "show DIR at /workspace" },

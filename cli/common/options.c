@@ -59,6 +59,7 @@ static const struct {
 	{ "main", BOXES },
 	{ "restart", BOXES },
 	{ "stop-signal", BOXES },
+	{ "stop-timeout", BOXES },
 	{ "label", BOXES },
 	{ "lease", BOXES },
 };

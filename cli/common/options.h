@@ -36,6 +36,8 @@ struct run_options {
 	bool leaves_nothing; /* --rm of hutch create */
 	struct restart_rule restart; /* --restart */
 	int stop_signal;	     /* --stop-signal; 0: not given */
+	bool has_stop_timeout;	     /* --stop-timeout was given; 0 is a value */
+	uint64_t stop_timeout_ms;
 	bool has_entrypoint_flag; /* --entrypoint was given as a flag: a policy may have it
 				   * for other verbs */
 	bool detaches; /* --detach */

@@ -416,6 +416,17 @@ fake() {
 	[ "$(docker wait box)" = 8 ]
 	refuses "not 'NONE'" run -d --stop-signal NONE host true
 	refuses 'needs -d or --name' run --stop-signal TERM host true
+	refuses 'needs -d or --name' run --stop-timeout 1 host true
+}
+
+@test "run --stop-timeout is how long stop waits" {
+	# It does not end by itself; with a time of 10 s and more this test would take as long.
+	docker run -d --name box --stop-timeout 0 host sh -c 'trap "" TERM; while :; do sleep 1000; done'
+	[ "$(docker stop box)" = box ]
+	[ "$(docker wait box)" = 137 ]
+	refuses '86400 seconds' run -d --stop-timeout 86401 host true
+	run -125 --separate-stderr "$HUTCH" create --stop-timeout 1 plain
+	[[ $stderr == *'--stop-timeout is for a main process'* ]]
 }
 
 @test "exec ends with 137 if the container ends" {

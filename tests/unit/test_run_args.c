@@ -114,6 +114,8 @@ static const struct {
 	  "create --main --keep --restart on-failure:3 --image alpine made" },
 	{ "-d --stop-signal USR1 alpine",
 	  "create --main --keep --stop-signal USR1 --image alpine made" },
+	{ "-d --stop-timeout 60 alpine",
+	  "create --main --keep --stop-timeout 60 --image alpine made" },
 	{ "-d --restart no --rm alpine", "create --main --rm --image alpine made" },
 
 	/* in the foreground, with a name */

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         main: Union[bool, Sequence[str]]
         restart: str
         stop_signal: Union[str, int]
+        stop_timeout: int
         rm: bool
         entrypoint: str
         upper: Path
@@ -110,7 +111,7 @@ FLAGS: Dict[str, str] = {
     "ulimit": "pairs", "timeout": "duration", "ttl": "duration", "idle_timeout": "duration",
     "sample": "duration",
     "audit": "one", "plugin": "many", "rule": "rule", "lint": "switch",
-    "main": "main", "restart": "one", "stop_signal": "one", "entrypoint": "one", "rm": "switch",
+    "main": "main", "restart": "one", "stop_signal": "one", "stop_timeout": "one", "entrypoint": "one", "rm": "switch",
 }
 NOT_FORK = ("image", "pull")
 # This flag has another name than in hutch, since the argument `keep` already decides whether the

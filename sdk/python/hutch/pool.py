@@ -36,7 +36,7 @@ LATE = 2.0
 
 
 # A sandbox of a pool waits for its client, so no port and no command of its own is in it.
-NOT_POOL = ("publish", "main", "restart", "stop_signal", "entrypoint", "rm")
+NOT_POOL = ("publish", "main", "restart", "stop_signal", "stop_timeout", "entrypoint", "rm")
 
 
 class Pool:
