@@ -83,5 +83,5 @@ let seen = "";
 child.stdout.on("data", (text) => {
 	seen = (seen + text).slice(-4096);
 	if (server.listening || !seen.includes("HTTP server listening")) return;
-	server.listen(Number(port), "127.0.0.1", () => console.log(`listening on ${port}`));
+	server.listen(Number(port), "127.0.0.1", () => console.log(`listening on ${server.address().port}`));
 });

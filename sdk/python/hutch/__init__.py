@@ -28,7 +28,7 @@ from .pool import AsyncPool, Pool
 from .process import Process
 from .program import Ssh
 from .records import (Ask, Change, Completed, End, Event, Exit, Info, Limits, LogEntry, NetChange,
-                      NetConnection, NetQuestion, NetRule, NetRules, Port, ProcessInfo, Stats,
+                      NetConnection, NetQuestion, NetRule, NetRules, Plugin, Port, ProcessInfo, Stats,
                       Status)
 from .sandbox import Events, Sandbox
 
@@ -47,7 +47,7 @@ __all__ = [
     "Limits", "LogEntry", "Microagent", "MicroagentsObservation", "MoveObservation",
     "NamesObservation", "Net", "NetChange", "NetConnection", "NetQuestion", "NetRule", "NetRules",
     "NoSpaceError", "NotAppliedError", "NotFoundError", "NullObservation", "Observation", "PathObservation",
-    "Pool", "Port", "Process", "ProcessInfo", "ProtocolError", "Questions", "ReadObservation",
+    "Plugin", "Pool", "Port", "Process", "ProcessInfo", "ProtocolError", "Questions", "ReadObservation",
     "Refusal", "RefusedError", "Repository", "RepositoryObservation", "RunObservation", "Sandbox",
     "Ssh", "Stat", "StatObservation", "Stats", "Status", "TimeoutError", "UnavailableError",
     "UnsupportedError",

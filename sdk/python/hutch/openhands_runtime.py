@@ -83,7 +83,7 @@ class HutchRuntime(Runtime):
         return flags
 
     def _plugins(self) -> List[str]:
-        names = [PLUGINS[p.name] for p in self.plugins if p.name in PLUGINS and p.name != "vscode"]
+        names = [PLUGINS[p.name] for p in self.plugins if p.name in PLUGINS]
         return names + (["browser"] if self.config.enable_browser else [])
 
     def _volumes(self, inside: str) -> List[str]:
@@ -190,6 +190,12 @@ class HutchRuntime(Runtime):
 
     @property
     def vscode_url(self) -> Optional[str]:
+        """The address of the editor, with its token; None: the plugin is not there, or not ready."""
+        if not self.vscode_enabled or self.box is None:
+            return None
+        for plugin in self.box.info().plugins:
+            if plugin.name == "vscode" and plugin.state == "ready":
+                return plugin.url
         return None
 
     @property

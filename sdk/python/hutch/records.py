@@ -79,6 +79,24 @@ class Limits:
 
 
 @dataclass(frozen=True)
+class Plugin:
+    """A plugin of a sandbox (docs/plugins.md).  `state` is "waiting", "starting", "ready" or
+    "failed", for the reason `error`; `url` is the address of its published port."""
+
+    name: str
+    state: str
+    error: Optional[str]
+    version: Optional[str]
+    url: Optional[str]
+
+    @classmethod
+    def parse(cls, value: object) -> Plugin:
+        o = fields.an_object(value, "plugin")
+        return cls(fields.text(o, "name"), fields.text(o, "state"), fields.text_or_none(o, "error"),
+                   fields.text_or_none(o, "version"), fields.text_or_none(o, "url"))
+
+
+@dataclass(frozen=True)
 class Info:
     """The properties of a sandbox."""
 
@@ -97,6 +115,7 @@ class Info:
     degraded: Tuple[str, ...]
     unprotected: Optional[str]
     network_form: Optional[str] = None
+    plugins: Tuple[Plugin, ...] = ()
 
     @classmethod
     def parse(cls, value: object) -> Info:
@@ -108,7 +127,8 @@ class Info:
                    fields.text_or_none(o, "workspace"), limits, fields.text(network, "mode"),
                    fields.whole(o, "pid"), fields.text(o, "version"), fields.text(o, "confined"),
                    tuple(fields.texts(o, "degraded")), fields.text_or_none(o, "unprotected"),
-                   fields.text_or_none(network, "form"))
+                   fields.text_or_none(network, "form"),
+                   tuple(Plugin.parse(one) for one in fields.a_list(o.get("plugins"), "plugins")))
 
 
 def status(o: Object, key: str) -> Status:

@@ -23,7 +23,7 @@ from hutch.protocol import Rest
 HELLO = {"protocol": 1, "version": "0", "name": "box", "id": "0" * 12, "state": "ready"}
 INFO = {"name": "box", "id": "0" * 12, "image": "host", "state": "ready", "created": "", "isolation": "",
         "workspace": None, "limits": {}, "network": {"mode": "none", "form": None}, "pid": 1,
-        "version": "0", "confined": "", "degraded": [], "unprotected": None}
+        "version": "0", "confined": "", "degraded": [], "unprotected": None, "plugins": []}
 
 OBSERVED = {"observation": "write", "message": "", "content": "", "extras": {"path": "/workspace/file"},
             "hutch": {"log": None, "truncated_chars": 0, "restarted": False, "previous": None,

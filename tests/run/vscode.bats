@@ -1,0 +1,75 @@
+#!/usr/bin/env bats
+# Tests of the plugin vscode (docs/plugins.md); tests/clients tries it with a real editor.
+
+load helpers
+
+V=${BATS_TEST_DIRNAME%/*/*}/plugins/vscode
+
+@test "without an editor the plugin says which one is missing, and the sandbox goes on" {
+	acts '
+states = []
+send({"action": "run", "args": {"command": "echo on"}, "id": 1})
+while True:
+    line = receive()
+    if line.observation:
+        assert line.content == "on", line
+    if line.get("event") == "plugin":
+        states.append(line)
+    if states and states[-1]["state"] == "failed":
+        break
+assert "neither openvscode-server nor code-server is in the sandbox" in states[-1]["error"], states' \
+		--stream --plugin vscode
+}
+
+# gate: starts the plugin's gate before a server of the test's own, which says what it is asked.
+gate() {
+	cat >server.js <<-'JS'
+		#!/usr/bin/env node
+		const http = require("http");
+		const socket = process.argv[process.argv.indexOf("--socket") + 1];
+		const server = http.createServer((request, response) => response.end(`inner ${request.method} ${request.url}`));
+		server.on("upgrade", (request, socket) =>
+			socket.end(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nupgraded ${request.url}`));
+		require("fs").writeFileSync("server.pid", `${process.pid}\n`);
+		server.listen(socket, () => console.log("HTTP server listening on " + socket));
+	JS
+	chmod 755 server.js
+	mkfifo lines
+	HUTCH_PLUGIN_TOKEN=secret node "$V/gate.js" 0 "$T/socket" "$T/server.js" --socket "$T/socket" >lines &
+	started+=($!)
+	port=$(sed -n '/^listening on /{s///p;q}' lines)
+	started+=("$(<server.pid)")
+	url=http://127.0.0.1:$port
+}
+
+@test "the gate lets in who brings the token, once, and no page of another origin" {
+	gate
+	[ "$(curl -so said -w '%{http_code}' "$url/x")" = 403 ] && grep -q 'hutch plugin url' said
+	[ "$(curl -so said -w '%{http_code}' "$url/x?tkn=wrong")" = 403 ]
+	[ "$(curl -so said -w '%{http_code}' -H 'Cookie: hutch-vscode=wrong' "$url/x")" = 403 ]
+	[ "$(curl -so said -w '%{http_code} %{redirect_url}' -c jar "$url/x?tkn=secret&folder=/w")" = \
+		"302 $url/x?folder=%2Fw" ]
+	grep -q '#HttpOnly_127.0.0.1.*hutch-vscode' jar
+	[ "$(curl -sb jar "$url/x?folder=/w")" = "inner GET /x?folder=/w" ]
+	[ "$(curl -sb jar -X POST -d data "$url/y")" = "inner POST /y" ]
+	[ "$(curl -so said -w '%{http_code}' -b jar -H 'Origin: http://evil.example' "$url/x")" = 403 ]
+	[ "$(curl -so said -w '%{http_code}' -H 'Origin: http://evil.example' "$url/x?tkn=secret")" = 403 ]
+}
+
+@test "the gate upgrades a connection that has the cookie, and no other" {
+	gate
+	upgrade 'Cookie: hutch-vscode=secret' 'X: y'
+	grep -q '101 Switching' said && grep -q 'upgraded /ws' said
+	upgrade 'X: y' 'X: y'
+	[ ! -s said ]
+	upgrade 'Cookie: hutch-vscode=secret' 'Origin: http://evil.example'
+	[ ! -s said ]
+}
+
+# upgrade HEADER HEADER: asks for an upgrade with these headers; the answer is in the file said.
+upgrade() {
+	exec 7<>"/dev/tcp/127.0.0.1/$port"
+	printf 'GET /ws HTTP/1.1\r\nHost: 127.0.0.1:%s\r\nConnection: Upgrade\r\nUpgrade: x\r\n%s\r\n%s\r\n\r\n' "$port" "$1" "$2" >&7
+	cat <&7 >said || true
+	exec 7>&-
+}
