@@ -169,4 +169,5 @@ def registries():
             is_refused(row, row.host, done, note)
 
 
-{"world": world, "registries": registries}[sys.argv[1]]()
+if __name__ == "__main__":
+    {"world": world, "registries": registries}[sys.argv[1]]()

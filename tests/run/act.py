@@ -114,4 +114,5 @@ def main():
         a.process.wait()
 
 
-main()
+if __name__ == "__main__":
+    main()
