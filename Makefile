@@ -643,7 +643,7 @@ dist: dist-deps
 	+$(DIST_MAKE) $(JOBS) all
 	rm -rf $(DIST_FILES)/root
 	+$(DIST_MAKE) install DESTDIR=$(abspath $(DIST_FILES)/root) PREFIX=/usr
-	$(CROSS)strip $(DIST_FILES)/root/usr/bin/hutch $(DIST_FILES)/root/usr/libexec/hutch/*
+	$(CROSS)strip $(DIST_FILES)/root/usr/bin/hutch $(DIST_FILES)/root/usr/libexec/hutch/hutch-*
 	packaging/dist.sh $(VERSION) $(ARCH) $(DIST_FILES) $(DIST_FILES)/root/usr $(DIST)
 
 .PHONY: demo
