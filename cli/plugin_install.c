@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,6 +31,8 @@
 /* The new folder is made beside hutch's own, which no sandbox sees, and on the same file
  * system, so that it can be moved there. */
 #define NEW_PREFIX ".hutch-plugin-"
+/* The folder of the installation before, beside that of the last one. */
+#define BEFORE "before"
 
 struct install {
 	const char *name;     /* borrowed */
@@ -39,7 +42,7 @@ struct install {
 	char *beside;	      /* owned; the folder that has hutch's data folder in it */
 	char *place;	      /* owned; DATA/plugins/NAME */
 	char *made;	      /* owned; the new folder; NULL: not made yet */
-	int lock;	      /* owned; held during the installation */
+	int lock;	      /* owned; held during the installation; -1: not held */
 };
 
 /* --- folders ------------------------------------------------------------------------- */
@@ -66,18 +69,22 @@ static int find_folders(struct install *x, struct err *e)
 
 static int take_lock(struct install *x, struct err *e)
 {
-	x->lock = open(x->place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (x->lock < 0)
+	AUTO_CLOSE int lock = open(x->place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (lock < 0)
 		return err_sys(e, "open %.300s", x->place);
-	if (flock(x->lock, LOCK_EX | LOCK_NB) == 0)
+	if (flock(lock, LOCK_EX | LOCK_NB) == 0) {
+		x->lock = fd_take(&lock);
 		return 0;
+	}
 	return errno == EWOULDBLOCK
 		       ? err_set(e, ERR_BUSY, "the plugin '%s' is being installed by another "
 					      "process", x->name)
 		       : err_sys(e, "lock %.300s", x->place);
 }
 
-/* Removes the folders that installations of this plugin have left which were killed. */
+/* Removes the folders of unfinished installations of this plugin.  The caller must hold the
+ * lock: without it, one of them may be that of an installation under way. */
 static void sweep(const struct install *x)
 {
 	AUTO_FREE char *prefix = text_format(NEW_PREFIX "%s.", x->name);
@@ -105,14 +112,19 @@ static int make_new(struct install *x, struct err *e)
 	return 0;
 }
 
-/* Puts the new folder into the place of the old one. */
+/* Puts the new folder into the place of the one before.  That one is kept until the next
+ * installation, since sandboxes that live have it mounted, and would see it emptied. */
 static int put_in_place(const struct install *x, struct err *e)
 {
 	AUTO_FREE char *venv = text_format("%s/venv", x->place);
+	AUTO_FREE char *before = text_format("%s/" BEFORE, x->place);
 
-	/* Afterwards the old folder has the new one's name, and is removed. */
-	if (sys_renameat2(AT_FDCWD, x->made, AT_FDCWD, venv, KERNEL_RENAME_EXCHANGE) == 0)
+	rm_tree_remove(x->lock, BEFORE);
+	if (sys_renameat2(AT_FDCWD, x->made, AT_FDCWD, venv, KERNEL_RENAME_EXCHANGE) ==
+	    0) {
+		(void)rename(x->made, before); /* on failure, sweep() removes it */
 		return 0;
+	}
 	if (errno != ENOENT || rename(x->made, venv) < 0)
 		return err_sys(e, "move the result to %.300s", venv);
 	return 0;
@@ -120,7 +132,8 @@ static int put_in_place(const struct install *x, struct err *e)
 
 static void install_done(struct install *x)
 {
-	sweep(x);
+	if (x->lock >= 0)
+		sweep(x);
 	own_close(&x->lock);
 	manifest_done(&x->manifest);
 	free(x->folder);
@@ -159,37 +172,57 @@ static struct list command_of(const struct install *x, const char *hutch)
 	return argv;
 }
 
-/* Waits for the child; a signal from the terminal reaches it, too, and this process ends
- * after it, so that nothing is left. */
-static int await(pid_t child)
+__attribute__((noreturn)) static void run_hutch(const char *path, struct list *argv,
+						const sigset_t *before, pid_t parent)
+{
+	/* The sandbox ends with this program, even if that is SIGKILLed: without its
+	 * lock, the next installation would remove the folder below it. */
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() == parent && sigprocmask(SIG_SETMASK, before, NULL) == 0)
+		(void)execv(path, argv->items);
+	_exit(EXIT_HUTCH);
+}
+
+/* Waits for the child, and passes signals on to it that were sent to this process alone;
+ * those of the terminal (SI_KERNEL) it has got itself.  Returns its exit code, or -1. */
+static int await(pid_t child, const sigset_t *watched)
 {
 	int status = 0;
+	pid_t ended;
 
-	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-		;
+	while ((ended = waitpid(child, &status, WNOHANG)) == 0) {
+		siginfo_t info;
+		int number = sigwaitinfo(watched, &info);
+		if (number > 0 && number != SIGCHLD && info.si_code != SI_KERNEL)
+			(void)kill(child, number);
+	}
+	if (ended < 0)
+		return -1;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 static int run(const struct install *x, struct err *e)
 {
 	AUTO_FREE char *hutch = NULL;
+	sigset_t watched, before;
 
 	if (program_find_hutch(&hutch, e) < 0)
 		return -1;
+	(void)signal(SIGCHLD, SIG_DFL); /* if it were ignored, no status would come */
+	(void)sigemptyset(&watched);
+	(void)sigaddset(&watched, SIGCHLD);
+	(void)sigaddset(&watched, SIGINT);
+	(void)sigaddset(&watched, SIGTERM);
+	(void)sigaddset(&watched, SIGHUP);
+	(void)sigprocmask(SIG_BLOCK, &watched, &before);
 	struct list argv = command_of(x, hutch);
-	(void)signal(SIGINT, SIG_IGN);
-	(void)signal(SIGTERM, SIG_IGN);
-	pid_t child = fork();
-	if (child == 0) {
-		(void)signal(SIGINT, SIG_DFL);
-		(void)signal(SIGTERM, SIG_DFL);
-		(void)execv(hutch, argv.items);
-		_exit(EXIT_HUTCH);
-	}
-	int code = child < 0 ? err_sys(e, "fork") : await(child);
+	pid_t parent = getpid(), child = fork();
+	if (child == 0)
+		run_hutch(hutch, &argv, &before, parent);
+	int code = child < 0 ? -1 : await(child, &watched);
 	list_done(&argv);
 	if (code <= 0)
-		return code;
+		return code < 0 ? err_sys(e, "run %.300s", hutch) : 0;
 	(void)err_set(e, ERR_SYSTEM, "the plugin '%s' was not installed: its program has "
 				     "ended with exit code %d", x->name, code);
 	return err_remedy(e, "its words stand above; --allow HOST lets it reach a further host");

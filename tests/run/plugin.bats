@@ -86,10 +86,22 @@ plugin.json" ]
 	echo '{"action":"run","args":{"command":"cat /run/hutch/plugins/needy.venv/who | head -1; touch /run/hutch/plugins/needy.venv/x"}}' |
 		"$HUTCH" act --plugin needy >said
 	grep -q 'agent.*Read-only file system' said
-	sed -i 's/id -un/echo again/' libexec/plugins/needy/install.sh
+}
+
+@test "an installation takes the place of the one before, which sandboxes that live keep" {
+	is_root && skip "root's sandboxes see no installation"
+	needy 'echo first >which'
 	hutch plugin install needy
-	[ "$(head -n 1 "$HOME/.local/share/hutch/plugins/needy/venv/who")" = again ]
-	nothing_left
+	hutch create --plugin needy box
+	sed -i 's/first/second/' libexec/plugins/needy/install.sh
+	hutch plugin install needy
+	((status == 0))
+	[ "$("$HUTCH" exec box cat /run/hutch/plugins/needy.venv/which)" = first ]
+	[ "$(cat "$HOME/.local/share/hutch/plugins/needy/venv/which")" = second ]
+	hutch plugin install needy
+	((status == 0))
+	[ "$(cat "$HOME/.local/share/hutch/plugins/needy/before/which")" = second ]
+	nothing_left $'before\nvenv'
 }
 
 # nothing_left: checks that no folder of an installation is left.
@@ -97,26 +109,57 @@ nothing_left() {
 	[ "$(ls -A "$HOME/.local/share")" = hutch ] && [ "$(ls "$HOME/.local/share/hutch/plugins/needy")" = "${1-venv}" ]
 }
 
-@test "an installation that fails, or is killed, leaves nothing and changes nothing" {
+@test "an installation that fails leaves nothing and changes nothing" {
 	is_root && skip "root's sandboxes see no installation"
 	needy 'echo half >half; echo "it is broken" >&2; exit 3'
 	hutch plugin install needy
 	((status == 125))
 	[[ $stderr == *"it is broken"*"the plugin 'needy' was not installed: its program has ended with exit code 3"* ]]
 	nothing_left ''
-	printf '#!/bin/sh\necho half >half; echo begun >&2; sleep 1000\n' >libexec/plugins/needy/install.sh
-	mkfifo begun
+	never env --ignore-signal=CHLD "$HUTCH" plugin install needy
+	nothing_left ''
+}
+
+# begun PROGRAM: begins an installation, whose program runs this after it has said so, and leaves the
+# end of its stderr at descriptor 5.
+begun() {
+	needy "echo half >half; echo begun >&2; $1"
+	mkfifo begun libexec/plugins/needy/go
+	"$HUTCH" plugin install needy 2>begun 5<&- &
+	started+=($!)
+	exec 5<begun
+	read -r line <&5
+	[ "$line" = begun ]
+}
+
+@test "an installation that is ended leaves nothing, and one that is killed no sandbox" {
+	is_root && skip "root's sandboxes see no installation"
+	begun 'exec sleep 1000'
+	kill -TERM "${started[0]}"
+	never wait "${started[0]}"
+	grep -q "'needy' was not installed: its program has ended with exit code 143" <&5
+	nothing_left ''
 	"$HUTCH" plugin install needy 2>begun &
 	started+=($!)
-	read -r line <begun
-	[ "$line" = begun ]
-	hutch plugin install needy
-	((status == 125)) && [[ $stderr == *"'needy' is being installed by another process"* ]]
-	kill -KILL "${started[0]}"
-	wait "${started[0]}" || true
+	exec 5<begun
+	read -r line <&5
+	kill -KILL "${started[1]}"
+	# All processes of the sandbox's have ended when none holds its stderr.
+	timeout "$PATIENCE" cat <&5
 	printf '#!/bin/sh\necho whole >whole\n' >libexec/plugins/needy/install.sh
 	hutch plugin install needy
 	((status == 0)) && [ "$(ls "$HOME/.local/share/hutch/plugins/needy/venv")" = whole ]
+	nothing_left
+}
+
+@test "a second installation at the same time is refused, and the first one goes on" {
+	is_root && skip "root's sandboxes see no installation"
+	begun 'read -r go <"${0%/*}/go"; cat half >whole'
+	hutch plugin install needy
+	((status == 125)) && [[ $stderr == *"'needy' is being installed by another process"* ]]
+	echo go >libexec/plugins/needy/go
+	wait "${started[0]}"
+	[ "$(cat "$HOME/.local/share/hutch/plugins/needy/venv/whole")" = half ]
 	nothing_left
 }
 
