@@ -148,31 +148,51 @@ static int ls_main(char **argv)
 
 /* --- check -------------------------------------------------------------------------- */
 
-/* Checks that a file of the plugin's folder exists, which the manifest names as
- * ${plugin}/FILE or, relative to the folder, as FILE. */
+#define FOLDER_MARK "${plugin}/"
+
+/* Checks that a file or folder of the plugin's exists, which the manifest names as
+ * ${plugin}/FILE or, relative to its folder, as FILE. */
 static int check_file(const char *folder, const char *word, bool is_run, struct err *e)
 {
 	AUTO_FREE char *path = manifest_expand(word, folder);
+	struct stat st;
 
-	if (access(path, is_run ? X_OK : F_OK) == 0)
-		return 0;
-	return err_sys(e, is_run ? "run %.400s" : "find %.400s", path);
+	if (stat(path, &st) < 0 || (is_run && access(path, X_OK) < 0))
+		return err_sys(e, is_run ? "run %.400s" : "find %.400s", path);
+	if (is_run && !S_ISREG(st.st_mode))
+		return err_set(e, ERR_USAGE, "run %.400s: it is no file", path);
+	return 0;
+}
+
+static int check_command(const char *folder, const struct manifest *m, struct err *e)
+{
+	for (size_t i = 0; i < m->command.count; i++) {
+		const char *word = m->command.items[i];
+		if (!strncmp(word, FOLDER_MARK, strlen(FOLDER_MARK)) &&
+		    check_file(folder, word, i == 0, e) < 0)
+			return err_in(e, "%.100s: command[%zu]", m->name, i);
+	}
+	return 0;
 }
 
 static int check_files(const char *folder, const struct manifest *m, struct err *e)
 {
-	static const char mark[] = "${plugin}/";
+	const struct {
+		const char *member, *file;
+		bool is_run;
+	} rows[] = {
+		{ "path", m->path, false },
+		{ "python_path", m->python_path, false },
+		{ "install.program", m->install, true },
+	};
 
-	for (size_t i = 0; i < m->command.count; i++) {
-		const char *word = m->command.items[i];
-		if (!strncmp(word, mark, strlen(mark)) &&
-		    check_file(folder, word, i == 0, e) < 0)
-			return err_in(e, "%.100s: command[%zu]", m->name, i);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		AUTO_FREE char *word =
+			text_format(FOLDER_MARK "%s", rows[i].file ? rows[i].file : "");
+		if (rows[i].file && check_file(folder, word, rows[i].is_run, e) < 0)
+			return err_in(e, "%.100s: %s", m->name, rows[i].member);
 	}
-	AUTO_FREE char *program = text_format("%s%s", mark, m->install ? m->install : "");
-	if (m->install && check_file(folder, program, true, e) < 0)
-		return err_in(e, "%.100s: install.program", m->name);
-	return 0;
+	return check_command(folder, m, e);
 }
 
 static int check(const char *word, struct err *e)

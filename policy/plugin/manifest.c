@@ -39,10 +39,19 @@ static bool is_member_name(const char *text)
 	       strspn(text, LOWER UPPER DIGITS "_") == len;
 }
 
-/* Returns whether the text is a path that stays below the plugin's folder. */
+/* Returns whether the text can be shown on a terminal, and stand in a URL, as it is. */
+static bool is_visible(const char *text)
+{
+	while (*text > ' ' && *text <= '~')
+		text++;
+	return !*text;
+}
+
+/* Returns whether the text is a path that stays below the plugin's folder.  A colon would
+ * add a second folder to PATH. */
 static bool is_below(const char *text)
 {
-	if (!*text || *text == '/' || strlen(text) > 255)
+	if (!*text || *text == '/' || strlen(text) > 255 || strchr(text, ':'))
 		return false;
 	for (const char *at = text; at; at = strchr(at, '/')) {
 		at += *at == '/';
@@ -81,7 +90,7 @@ static int get_below(const struct json_at *object, const char *key, char **ret,
 	if (!*ret || is_below(*ret))
 		return 0;
 	(void)json_member(object, key, &at); /* it is there: its text was read */
-	return is_wrong(&at, "a path below the plugin's folder", e);
+	return is_wrong(&at, "a path below the plugin's folder, without a colon,", e);
 }
 
 static int get_words(const struct json_at *object, const char *key, struct list *ret,
@@ -182,11 +191,11 @@ static int get_members(const struct json_at *object, const char *key,
 	if (json_expect(&all, JSON_OBJECT, e) < 0)
 		return -1;
 	while (json_step_key(&all, &one, &name)) {
-		if (!is_member_name(name) || ret->count == MANIFEST_MEMBERS_MAX)
-			return is_wrong(&all,
-					"at most 64 names of 1 to 64 letters, digits "
-					"and _",
+		if (!is_member_name(name))
+			return is_wrong(&one, "a name of 1 to 64 letters, digits and _",
 					e);
+		if (ret->count == MANIFEST_MEMBERS_MAX)
+			return is_wrong(&all, "an object of at most 64 members", e);
 		ret->items = mem_resize(ret->items, ret->count + 1, sizeof(*ret->items));
 		struct plugin_member *m = &ret->items[ret->count++];
 		*m = (struct plugin_member){ .name = text_copy(name) };
@@ -283,8 +292,10 @@ static int get_name(const struct json_at *root, const char *name, struct manifes
 		return err_set(e, ERR_USAGE,
 			       "%s.name: it is '%s', and the folder's name is '%.64s'",
 			       root->place, m->name, name);
-	if (!m->version)
-		return err_set(e, ERR_USAGE, "%s.version: a text was expected",
+	if (!m->version || !is_visible(m->version))
+		return err_set(e, ERR_USAGE,
+			       "%s.version: a text of visible ASCII "
+			       "characters was expected",
 			       root->place);
 	return 0;
 }
@@ -327,14 +338,33 @@ static int get_environment(const struct json_at *root, struct manifest *m, struc
 	if (json_expect(&all, JSON_OBJECT, e) < 0)
 		return -1;
 	while (json_step_key(&all, &one, &name)) {
-		if (!is_member_name(name) || strchr(DIGITS, *name) ||
-		    m->environment.count == MANIFEST_WORDS_MAX)
-			return is_wrong(&all, "at most 64 names of variables", e);
+		if (!is_member_name(name) || strchr(DIGITS, *name))
+			return is_wrong(
+				&one, "a name of letters, digits and _, first no digit,",
+				e);
+		if (m->environment.count == MANIFEST_WORDS_MAX)
+			return is_wrong(&all, "an object of at most 64 variables", e);
 		if (json_string(&one, &text, e) < 0)
 			return -1;
 		list_addf(&m->environment, "%s=%s", name, text);
 	}
 	return 0;
+}
+
+/* Reads what follows http://HOST:PORT.  A text that began otherwise could name another host,
+ * to which a browser would take the token: http://127.0.0.1:8010@HOST/. */
+static int get_url(const struct json_at *root, struct manifest *m, struct err *e)
+{
+	struct json_at at;
+
+	if (get_text(root, "url", 255, &m->url, e) < 0)
+		return -1;
+	if (!m->url || (*m->url == '/' && is_visible(m->url)))
+		return 0;
+	(void)json_member(root, "url", &at); /* it is there: its text was read */
+	return is_wrong(
+		&at, "a path and query of visible ASCII characters, which begin with /,",
+		e);
 }
 
 static int get_port(const struct json_at *root, struct manifest *m, struct err *e)
@@ -343,7 +373,7 @@ static int get_port(const struct json_at *root, struct manifest *m, struct err *
 	struct json_at at, inside;
 	uint64_t port = 0;
 
-	if (get_text(root, "url", 255, &m->url, e) < 0)
+	if (get_url(root, m, e) < 0)
 		return -1;
 	if (!json_member(root, "port", &at))
 		return m->url ? is_wrong(root, "a port beside \"url\"", e) : 0;

@@ -28,7 +28,10 @@ P=${BATS_TEST_DIRNAME%/*}/plugins
 	faulty '{"name": "good", "version": "1"}' "plugin.json.name: it is 'good', and the folder's name is 'bad'"
 	faulty '{"name": "bad", "version": "1", "start": "now"}' 'plugin.json.start: lazy or launch was expected'
 	faulty '{"name": "bad", "version": "1", "command": ["${plugin}/run"]}' 'bad: command\[0\]: run .*/bad/run: No such file'
+	faulty '{"name": "bad", "version": "1", "command": ["${plugin}/."]}' 'bad: command\[0\]: run .*: it is no file'
 	faulty '{"name": "bad", "version": "1", "install": {"program": "i.sh"}}' 'bad: install.program: run .*/bad/i.sh: No such file'
+	faulty '{"name": "bad", "version": "1", "path": "bin"}' 'bad: path: find .*/bad/bin: No such file'
+	faulty '{"name": "bad", "version": "1", "python_path": "lib"}' 'bad: python_path: find .*/bad/lib: No such file'
 	hutch plugin check "$T/none"
 	((status == 125))
 	mkdir Name && echo '{}' >Name/plugin.json
