@@ -34,19 +34,33 @@ function forget(canvas, place) {
 }
 
 /* A canvas without its picture keeps its place on the page. */
-function placed(page) {
-	const viewport = page.getViewport({ scale: SCALE });
+function emptyCanvas() {
 	const canvas = document.createElement("canvas");
 
 	canvas.className = "page";
 	canvas.width = canvas.height = 0;
-	canvas.style.width = viewport.width + "px";
-	canvas.style.height = viewport.height + "px";
 	document.getElementById("pages").append(canvas);
 	return canvas;
 }
 
-async function show() {
+function place(canvas, page) {
+	const viewport = page.getViewport({ scale: SCALE });
+
+	canvas.style.width = viewport.width + "px";
+	canvas.style.height = viewport.height + "px";
+	return canvas;
+}
+
+/* The canvas of the first page is there before pdf.js is, so that a browser that is driven by a
+ * program, and looks early, sees that a picture is to come. */
+function firstCanvas() {
+	const canvas = emptyCanvas();
+
+	canvas.style.width = canvas.style.height = "600px";
+	return canvas;
+}
+
+async function show(first) {
 	const places = new Map();
 	const watcher = new IntersectionObserver(entries => {
 		for (const { target, isIntersecting } of entries) {
@@ -67,7 +81,7 @@ async function show() {
 	}).promise;
 	for (let n = 1; n <= Math.min(pdf.numPages, PAGES_MAX); n++) {
 		const page = await pdf.getPage(n);
-		const canvas = placed(page);
+		const canvas = place(n === 1 ? first : emptyCanvas(), page);
 		places.set(canvas, { page, task: null });
 		watcher.observe(canvas);
 	}
@@ -75,6 +89,11 @@ async function show() {
 		note(`The file has ${pdf.numPages} pages; the first ${PAGES_MAX} are shown.`);
 }
 
-window.addEventListener("load", () => {
-	show().catch(e => note("The file cannot be shown: " + e.message));
+document.addEventListener("DOMContentLoaded", () => {
+	const first = firstCanvas();
+
+	show(first).catch(e => {
+		first.remove();
+		note("The file cannot be shown: " + e.message);
+	});
 });

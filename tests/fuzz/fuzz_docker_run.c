@@ -58,6 +58,8 @@ static size_t check_flags(const struct list *words)
 					      "--entrypoint",
 					      "--pull",
 					      "--restart",
+					      "--stop-signal",
+					      "--stop-timeout",
 					      "--network-join",
 					      NULL };
 	size_t i = 1;
@@ -71,11 +73,12 @@ static size_t check_flags(const struct list *words)
 	return i + 2;
 }
 
-static void check(const struct list *words, bool is_detached)
+/* A container with a name, which one that is detached has in any case, is created. */
+static void check(const struct list *words, bool has_name)
 {
-	claim(!strcmp(words->items[0], is_detached ? "create" : "run"));
+	claim(!strcmp(words->items[0], has_name ? "create" : "run"));
 	size_t i = check_flags(words);
-	if (is_detached) {
+	if (has_name) {
 		claim(i < words->count && registry_is_name(words->items[i]));
 		i++;
 	}
@@ -107,7 +110,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < WORDS_MAX && rest; i++)
 		argv[i] = strsep(&rest, "\n");
 	if (run_args_read(argv, "made", &a, &words, &e) == 0)
-		check(&words, a.is_detached);
+		check(&words, a.name != NULL);
 	else
 		claim(*e.text);
 	list_done(&words);
