@@ -10,11 +10,16 @@ const { spawn } = require("child_process");
 const [port, socketPath, program, ...argv] = process.argv.slice(2);
 const token = process.env.HUTCH_PLUGIN_TOKEN;
 delete process.env.HUTCH_PLUGIN_TOKEN;
-const COOKIE = "hutch-vscode";
 
 const digest = (text) => crypto.createHash("sha256").update(text).digest();
 const isToken = (text) => crypto.timingSafeEqual(digest(text), digest(token));
-const tokenOf = (request) => new URL(request.url, "http://x").searchParams.get("tkn") || "";
+
+// Browsers have one set of cookies for all ports of a host: each editor needs a name of its own.
+const COOKIE = `hutch-vscode-${digest(token).toString("hex").slice(0, 8)}`;
+
+// Returns the token in the address, "" if there is none, also where the address is not one.
+const tokenOf = (request) => (URL.canParse(request.url, "http://x") &&
+	new URL(request.url, "http://x").searchParams.get("tkn")) || "";
 
 function hasCookie(request) {
 	const cookies = (request.headers.cookie || "").split(/; */).map((pair) => pair.split("="));
@@ -53,12 +58,16 @@ const server = http.createServer((request, response) => {
 		answer.pipe(response);
 	});
 	inner.on("error", () => response.destroy());
+	response.on("close", () => inner.destroy());
 	request.pipe(inner);
 });
 
 server.on("upgrade", (request, socket, head) => {
 	if (isForeign(request) || !hasCookie(request)) return socket.destroy();
 	const inner = http.request(target(request));
+	// Node leaves the socket to this function, and ends the process for an error without listener.
+	socket.on("error", () => socket.destroy());
+	socket.on("close", () => inner.destroy());
 	inner.on("upgrade", (answer, theirs, begun) => {
 		const lines = [`HTTP/1.1 101 ${answer.statusMessage}`];
 		for (let i = 0; i < answer.rawHeaders.length; i += 2)
@@ -67,8 +76,9 @@ server.on("upgrade", (request, socket, head) => {
 		socket.write(begun);
 		theirs.write(head);
 		theirs.pipe(socket).pipe(theirs);
-		for (const one of [theirs, socket])
-			one.on("error", () => (theirs.destroy(), socket.destroy()));
+		theirs.on("error", () => socket.destroy());
+		theirs.on("close", () => socket.destroy());
+		socket.on("close", () => theirs.destroy());
 	});
 	inner.on("response", () => socket.destroy());
 	inner.on("error", () => socket.destroy());

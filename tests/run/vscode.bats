@@ -25,12 +25,16 @@ assert "neither openvscode-server nor code-server is in the sandbox" in states[-
 gate() {
 	cat >server.js <<-'JS'
 		#!/usr/bin/env node
-		const http = require("http");
+		const fs = require("fs"), http = require("http");
 		const socket = process.argv[process.argv.indexOf("--socket") + 1];
 		const server = http.createServer((request, response) => response.end(`inner ${request.method} ${request.url}`));
-		server.on("upgrade", (request, socket) =>
-			socket.end(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nupgraded ${request.url}`));
-		require("fs").writeFileSync("server.pid", `${process.pid}\n`);
+		server.on("upgrade", (request, socket) => {
+			if (request.url !== "/hang")
+				return socket.end(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nupgraded ${request.url}`);
+			socket.on("end", () => fs.writeFileSync("closed", "closed\n")).resume();
+			fs.writeFileSync("asked", "asked\n");
+		});
+		fs.writeFileSync("server.pid", `${process.pid}\n`);
 		server.listen(socket, () => console.log("HTTP server listening on " + socket));
 	JS
 	chmod 755 server.js
@@ -40,16 +44,17 @@ gate() {
 	port=$(sed -n '/^listening on /{s///p;q}' lines)
 	started+=("$(<server.pid)")
 	url=http://127.0.0.1:$port
+	name=hutch-vscode-$(printf secret | sha256sum | head -c 8)
 }
 
 @test "the gate lets in who brings the token, once, and no page of another origin" {
 	gate
 	[ "$(curl -so said -w '%{http_code}' "$url/x")" = 403 ] && grep -q 'hutch plugin url' said
 	[ "$(curl -so said -w '%{http_code}' "$url/x?tkn=wrong")" = 403 ]
-	[ "$(curl -so said -w '%{http_code}' -H 'Cookie: hutch-vscode=wrong' "$url/x")" = 403 ]
+	[ "$(curl -so said -w '%{http_code}' -H "Cookie: $name=wrong" "$url/x")" = 403 ]
 	[ "$(curl -so said -w '%{http_code} %{redirect_url}' -c jar "$url/x?tkn=secret&folder=/w")" = \
 		"302 $url/x?folder=%2Fw" ]
-	grep -q '#HttpOnly_127.0.0.1.*hutch-vscode' jar
+	grep -q "#HttpOnly_127.0.0.1.*$name" jar
 	[ "$(curl -sb jar "$url/x?folder=/w")" = "inner GET /x?folder=/w" ]
 	[ "$(curl -sb jar -X POST -d data "$url/y")" = "inner POST /y" ]
 	[ "$(curl -so said -w '%{http_code}' -b jar -H 'Origin: http://evil.example' "$url/x")" = 403 ]
@@ -58,11 +63,11 @@ gate() {
 
 @test "the gate upgrades a connection that has the cookie, and no other" {
 	gate
-	upgrade 'Cookie: hutch-vscode=secret' 'X: y'
+	upgrade "Cookie: $name=secret" 'X: y'
 	grep -q '101 Switching' said && grep -q 'upgraded /ws' said
 	upgrade 'X: y' 'X: y'
 	[ ! -s said ]
-	upgrade 'Cookie: hutch-vscode=secret' 'Origin: http://evil.example'
+	upgrade "Cookie: $name=secret" 'Origin: http://evil.example'
 	[ ! -s said ]
 }
 
@@ -72,4 +77,18 @@ upgrade() {
 	printf 'GET /ws HTTP/1.1\r\nHost: 127.0.0.1:%s\r\nConnection: Upgrade\r\nUpgrade: x\r\n%s\r\n%s\r\n\r\n' "$port" "$1" "$2" >&7
 	cat <&7 >said || true
 	exec 7>&-
+}
+
+@test "the gate goes on after an address that is none, and a client that is gone" {
+	gate
+	[ "$(curl -so said -w '%{http_code}' "$url//")" = 403 ]
+	mkfifo asked closed
+	cat >gone.js <<-JS
+		const socket = require("net").connect($port, "127.0.0.1", () => socket.write("GET /hang HTTP/1.1\r\n" +
+			"Host: 127.0.0.1:$port\r\nCookie: $name=secret\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"));
+		require("fs").readFile("asked", () => socket.resetAndDestroy());
+	JS
+	node gone.js
+	timeout "$PATIENCE" cat closed
+	[ "$(curl -sH "Cookie: $name=secret" "$url/x")" = "inner GET /x" ]
 }
