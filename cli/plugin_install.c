@@ -21,7 +21,6 @@
 #include "cli/common/report.h"
 #include "policy/plugin/manifest.h"
 #include "policy/plugin_uses.h"
-#include "sandbox/kernel/host_user.h"
 #include "sandbox/kernel/program.h"
 #include "sandbox/launch/result.h"
 #include "sandbox/plan/plugin_find.h"
@@ -51,9 +50,15 @@ static int find_folders(struct install *x, struct err *e)
 {
 	AUTO_FREE char *data = folder_path(FOLDER_DATA);
 
-	if (!data)
-		return err_set(e, ERR_NOT_FOUND, "there is no data folder to install to: "
-						 "HOME is not set");
+	if (!data) {
+		(void)err_set(e, ERR_NOT_FOUND,
+			      "there is no folder to install to: neither HOME nor "
+			      "XDG_DATA_HOME names one of user %u's",
+			      geteuid());
+		return err_remedy(
+			e, "an ordinary user can install plugins; root's sandboxes see "
+			   "no installation");
+	}
 	if (folder_create(data, e) < 0)
 		return -1;
 	AUTO_FREE char *plugins = text_format("%s/plugins", data);
@@ -223,6 +228,9 @@ static int run(const struct install *x, struct err *e)
 	list_done(&argv);
 	if (code <= 0)
 		return code < 0 ? err_sys(e, "run %.300s", hutch) : 0;
+	if (code == EXIT_HUTCH) /* hutch run has said why */
+		return err_set(e, ERR_SYSTEM, "the plugin '%s' was not installed",
+			       x->name);
 	(void)err_set(e, ERR_SYSTEM, "the plugin '%s' was not installed: its program has "
 				     "ended with exit code %d", x->name, code);
 	return err_remedy(e, "its words stand above; --allow HOST lets it reach a further host");
@@ -230,7 +238,7 @@ static int run(const struct install *x, struct err *e)
 
 static int install(struct install *x, struct err *e)
 {
-	x->folder = plugin_find_shipped(x->name);
+	x->folder = manifest_is_name(x->name) ? plugin_find_shipped(x->name) : NULL;
 	if (!x->folder)
 		return plugin_find_absent(x->name, e);
 	if (plugin_find_manifest(x->folder, x->name, &x->manifest, e) < 0)

@@ -182,6 +182,12 @@ begun() {
 	((status == 125)) && one_sentence '.*NAME is missing'
 	hutch plugin install jupiter
 	((status == 125)) && one_sentence "there is no plugin 'jupiter'; is it jupyter?"
+	hutch plugin install ../plugins/jupyter
+	((status == 125)) && one_sentence "there is no plugin '../plugins/jupyter'"
+	HOME=/nonexistent hutch plugin install jupyter
+	((status == 125)) && one_sentence "there is no folder to install to: neither HOME nor XDG_DATA_HOME names one of user [0-9]*'s"
+	is_root || { hutch plugin install --allow 'a rule' jupyter &&
+		[[ $status == 125 && $stderr == *"'a rule' is no name"*"the plugin 'jupyter' was not installed" ]]; }
 	hutch plugin install file-viewer
 	((status == 125)) && one_sentence "there is no plugin 'file-viewer'"
 	hutch plugin url nobox jupyter
