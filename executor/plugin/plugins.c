@@ -355,10 +355,13 @@ static char *environment_line(const struct list *set, const struct list *unset)
 	return json_write_end(&b);
 }
 
-/* Adds the line to those for the process.  A process that is not ready yet has most of
- * the variables in its environment already; telling them twice does no harm. */
+/* Adds the line to those for the process, unless that has no actions and so may read no
+ * lines.  A process that is not ready yet has most of the variables in its environment
+ * already; telling them twice does no harm. */
 static void say_environment(struct plugin *p, const char *line)
 {
+	if (p->manifest.action_count == 0)
+		return;
 	if (p->phase == PLUGIN_BEGINS || p->phase == PLUGIN_UP)
 		(void)plugin_say(p, line, strlen(line)); /* if there is no room for it,
 							  * the next line finds none
