@@ -21,10 +21,10 @@ packages() {
 	shift
 	[ "$(cat "$venv/made" 2>/dev/null)" != "$*" ] || return 0
 	rm -rf "$venv"
-	python3 -m venv "$venv"
-	"$venv/bin/pip" install -q --disable-pip-version-check uv
-	"$venv/bin/uv" pip install -q --compile-bytecode --cache-dir "$T/uv" --python "$venv/bin/python" "$@"
-	echo "$*" >"$venv/made"
+	python3 -m venv "$venv" &&
+		"$venv/bin/pip" install -q --disable-pip-version-check uv &&
+		"$venv/bin/uv" pip install -q --compile-bytecode --cache-dir "$T/uv" --python "$venv/bin/python" "$@" &&
+		echo "$*" >"$venv/made"
 }
 
 # number: gives each test its number, and makes other lines, such as those of a client, comments.
