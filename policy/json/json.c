@@ -210,7 +210,7 @@ void json_root(const struct json *doc, const char *name, struct json_at *ret)
 
 enum json_type json_type(const struct json_at *at)
 {
-	return at->value->type;
+	return at->value ? at->value->type : JSON_NONE;
 }
 
 /* Writes the location "OUTER.KEY" for error messages; one that is too long is cut off. */
@@ -271,9 +271,10 @@ bool json_step_key(const struct json_at *object, struct json_at *item, const cha
 int json_expect(const struct json_at *at, enum json_type type, struct err *e)
 {
 	static const char *const names[] = {
-		[JSON_NULL] = "null",	    [JSON_BOOL] = "true or false",
-		[JSON_NUMBER] = "a number", [JSON_STRING] = "a string",
-		[JSON_ARRAY] = "an array",  [JSON_OBJECT] = "an object",
+		[JSON_NONE] = "no value",      [JSON_NULL] = "null",
+		[JSON_BOOL] = "true or false", [JSON_NUMBER] = "a number",
+		[JSON_STRING] = "a string",    [JSON_ARRAY] = "an array",
+		[JSON_OBJECT] = "an object",
 	};
 
 	if (json_type(at) == type)

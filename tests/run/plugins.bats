@@ -31,6 +31,7 @@ def well():
 	"$here/act.py" "$HUTCH" '
 do = lambda kind, **args: a.action(kind, **args)
 assert do("count").content == "1" and do("count").content == "2"
+assert ask({"action": "count"}).content == "3" and ask({"action": "count", "args": None}).content == "4"
 o = do("sum", numbers=[1, 2, 39])
 assert (o.content, o.extras) == ("The sum is 42.", {"sum": 42}), o
 o = do("echo", text="hé \"x\"\n")
@@ -59,6 +60,7 @@ for args, text in [({}, "args.do: it is missing"), ({"do": 1}, "args.do: a strin
                    ({"do": "echo", "n": "1"}, "args.n: a number was expected"),
                    ({"do": "echo", "yes": 1}, "args.yes: ")]:
     fails(a.action("wild", **args), text)
+fails(ask({"action": "wild"}), "args.do: it is missing")
 assert json.loads(wild("echo", n=None).content) == {"do": "echo", "n": None}
 o = ask({"action": "wild", "args": [1]})
 assert o.extras["error_id"] == "HUTCH$BAD_ACTION" and "args: an object was expected" in o.content

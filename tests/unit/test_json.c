@@ -263,6 +263,24 @@ static void members_are_stepped_through_in_order(void **state)
 	assert_false(json_step_key(&root, &item, &key));
 }
 
+static void a_value_that_is_absent_has_no_type(void **state)
+{
+	static const char text[] = "{\"n\":null}";
+	struct err e = { 0 };
+	AUTO_JSON struct json *doc = json_parse(text, strlen(text), &e);
+	struct json_at root, absent, item = { 0 };
+	const char *key;
+
+	(void)state;
+	json_root(doc, "x", &root);
+	assert_false(json_member(&root, "n", &absent));
+	assert_int_equal(json_type(&absent), JSON_NONE);
+	assert_false(json_step(&absent, &item));
+	assert_false(json_step_key(&absent, &item, &key));
+	assert_int_equal(json_expect(&absent, JSON_OBJECT, &e), -1);
+	assert_string_equal(e.text, ": an object was expected, not no value");
+}
+
 static void a_long_place_is_cut_not_overrun(void **state)
 {
 	char text[1200];
@@ -295,6 +313,7 @@ int main(void)
 		cmocka_unit_test(readers_know_where_they_are),
 		cmocka_unit_test(a_member_that_is_not_as_expected_has_the_other_value),
 		cmocka_unit_test(members_are_stepped_through_in_order),
+		cmocka_unit_test(a_value_that_is_absent_has_no_type),
 		cmocka_unit_test(a_long_place_is_cut_not_overrun),
 	};
 
