@@ -39,6 +39,22 @@ static bool is_member_name(const char *text)
 	       strspn(text, LOWER UPPER DIGITS "_") == len;
 }
 
+/* Returns whether hutch itself does the action, so that no plugin is asked. */
+static bool is_own_action(const char *name)
+{
+	static const char *const own[] = {
+		"run", "read", "write", "edit", "list", "glob", "grep", "stat", "move",
+		"remove", "mkdir", "git_clone", "git_branch", "git_changes", "git_diff",
+		"git_setup", "microagents", "install_git_hooks", "run_setup_script",
+		"env", "confirm", "cancel"
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(own); i++)
+		if (!strcmp(own[i], name))
+			return true;
+	return false;
+}
+
 /* Returns whether the text can be shown on a terminal, and stand in a URL, as it is. */
 static bool is_visible(const char *text)
 {
@@ -238,6 +254,8 @@ static int get_action(const struct json_at *at, const char *name, struct plugin_
 		return is_wrong(at,
 				"an action with a name of 1 to 64 letters, digits and _",
 				e);
+	if (is_own_action(name))
+		return is_wrong(at, "an action that hutch does not do itself", e);
 	if (json_only(at, keys, e) < 0 ||
 	    get_members(at, "args", arg_types, &a->args, e) < 0 ||
 	    get_required(at, &a->args, e) < 0 ||
@@ -245,6 +263,11 @@ static int get_action(const struct json_at *at, const char *name, struct plugin_
 	    get_text(at, "observation", MANIFEST_MEMBER_MAX, &a->observation, e) < 0 ||
 	    get_text(at, "message", 200, &a->message, e) < 0)
 		return -1;
+	if (a->observation && !is_member_name(a->observation))
+		return is_wrong(at, "an observation of 1 to 64 letters, digits and _", e);
+	const struct plugin_member *content = manifest_member(&a->answer, "content");
+	if (content && (content->is_list || content->type != PLUGIN_TEXT))
+		return is_wrong(at, "a text for \"content\"", e);
 	if (!a->observation)
 		a->observation = text_copy(name);
 	if (!a->message)

@@ -217,12 +217,14 @@ assert all(answers[100 + n] == ["/workspace", "/tmp"][n % 2] for n in range(20))
 }
 
 @test "a plugin without plugin.json, with a wrong one or without its programs fails for good" {
-	for name in absent_json bad_json needs; do mkdir -p "$T/$name"; done
+	for name in absent_json bad_json needs own; do mkdir -p "$T/$name"; done
 	echo '{"name": "bad_json", "version": "1", "command": ["x"], "nonsense": 1}' >"$T/bad_json/plugin.json"
 	echo '{"name": "needs", "version": "1", "command": ["sh"], "requires": {"programs": ["no-such-thing"]},
 		"actions": {"needy": {}}}' >"$T/needs/plugin.json"
 	chmod -R a+rX "$T"
 	bad absent_json 'read .*/absent_json/plugin.json: No such file or directory'
+	echo '{"name": "own", "version": "1", "command": ["cat"], "actions": {"run": {}}}' >"$T/own/plugin.json"
+	bad own '.*/own: plugin.json.actions.run: an action that hutch does not do itself was expected'
 	bad bad_json ".*/bad_json: plugin.json: unknown key 'nonsense'.*"
 	"$here/act.py" "$HUTCH" '
 o = a.action("needy")
@@ -304,10 +306,12 @@ plugins() {
 	"$here/act.py" "$HUTCH" '
 assert a.action("count").content == "1"
 assert end() == (0, [])' --plugin count --image "dir:$T/img"
-	echo '{' >img/usr/share/hutch/plugins/count/plugin.json
-	"$here/act.py" "$HUTCH" '
+	for wrong in '{' '{"name":"count","version":"1","command":["x"],"actions":{"count":{"observation":"a b"}}}'; do
+		echo "$wrong" >img/usr/share/hutch/plugins/count/plugin.json
+		"$here/act.py" "$HUTCH" '
 o = a.action("count")
 assert "plugin.json" in o.content and o.extras["error_id"] == "HUTCH$PLUGIN", o' --plugin count --image "dir:$T/img"
+	done
 }
 
 @test "wrong plugins are errors that help" {

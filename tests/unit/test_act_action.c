@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "policy/plugin/manifest.h"
 #include "protocol/action.h"
 
 static int decode(const char *line, struct action *ret, struct err *e)
@@ -72,6 +73,45 @@ static void test_any_other_action_may_be_a_plugins(void **state)
 	assert_non_null(
 		strstr(e.text, "'think' is not defined. Available actions: run, "));
 	action_done(&a);
+}
+
+static bool is_claimable(const char *name)
+{
+	AUTO_FREE char *text =
+		text_format("{\"name\":\"p\",\"version\":\"1\",\"command\":[\"x\"],"
+			    "\"actions\":{\"%s\":{}}}",
+			    name);
+	struct manifest m;
+	struct err e;
+
+	if (manifest_read(text, strlen(text), "p", &m, &e) < 0)
+		return false;
+	manifest_done(&m);
+	return true;
+}
+
+static void test_no_plugin_can_claim_an_action_of_hutch(void **state)
+{
+	const struct action none = { .kind = ACT_PLUGIN, .name = (char *)"none" };
+	struct err e;
+	size_t count = 0;
+
+	(void)state;
+	(void)action_unknown(&none, &e);
+	char *names = strstr(e.text, "actions: ") + strlen("actions: "), *rest = NULL;
+	for (char *at = strtok_r(names, ", ", &rest); at;
+	     at = strtok_r(NULL, ", ", &rest)) {
+		if (is_claimable(at))
+			fail_msg("a plugin may answer %s", at);
+		count++;
+	}
+	for (int kind = 0; kind < ACT_KIND_COUNT; kind++) {
+		const struct action a = { .kind = (enum action_kind)kind };
+		if (kind != ACT_PLUGIN && is_claimable(action_name(&a)))
+			fail_msg("a plugin may answer %s", action_name(&a));
+	}
+	assert_true(count >= ACT_KIND_COUNT);
+	assert_true(is_claimable("browse") && is_claimable("think"));
 }
 
 static void test_all_that_a_client_sends(void **state)
@@ -565,6 +605,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_least_that_is_needed),
 		cmocka_unit_test(test_any_other_action_may_be_a_plugins),
+		cmocka_unit_test(test_no_plugin_can_claim_an_action_of_hutch),
 		cmocka_unit_test(test_all_that_a_client_sends),
 		cmocka_unit_test(test_invalid_actions_are_refused_with_a_reason),
 		cmocka_unit_test(test_a_refused_line_keeps_its_id),
