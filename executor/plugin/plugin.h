@@ -67,6 +67,7 @@ struct plugin {
 	size_t tail_len;
 	int64_t due; /* until when the process must be ready or answer; INT64_MAX: no
 		      * limit */
+	bool has_asked;	   /* among the bytes that were read last was an "ask" */
 	bool has_answered; /* the process has answered a call */
 	unsigned ends;	   /* so many processes in a row have ended without an answer */
 	int64_t not_before; /* the next process may be started from this time on */

@@ -204,7 +204,11 @@ assert [t["error"] for t in told] == [False, False, False, True], told
 assert "1\tone" in told[0]["text"] and "two" not in told[0]["text"]
 assert read("/workspace/f").content == "0\none\n2\n"
 a.action("edit", command="undo_edit", path="/workspace/f")
-assert read("/workspace/f").content == "one\n2\n"'
+assert read("/workspace/f").content == "one\n2\n"
+# Both lines come with one write, so the second one has not waited for the first one.
+ask_for = json.dumps({"ask": 1, "edit": edits[3]})
+fails(wild("lines", lines=[ask_for + "\n" + ask_for]), "it asked again before it had the answer")
+well()'
 }
 
 @test "two sessions share a plugin, one action after the other" {
