@@ -66,6 +66,7 @@ static void child_is_ending(void *executor, pid_t pid)
 	struct executor *x = executor;
 
 	sessions_dying(&x->sessions, pid);
+	plugins_dying(&x->plugins, pid);
 }
 
 static void child_ended(void *executor, pid_t pid, int status)

@@ -84,6 +84,8 @@ void plugin_fail(struct plugin *p, int64_t now, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* The same for a plugin that cannot work at all: its phase is PLUGIN_DEAD afterwards. */
 void plugin_give_up(struct plugin *p, int64_t now, const char *reason);
+/* Kills the process, which is not reaped yet, with its descendants. */
+void plugin_end_process(struct plugin *p);
 /* Called when the process was reaped. */
 void plugin_ended(struct plugin *p, int status, int64_t now);
 /* Closes the descriptors and empties the buffers. */

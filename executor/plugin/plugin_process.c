@@ -57,11 +57,8 @@ void plugin_let_go(struct plugin *p)
 	p->due = INT64_MAX;
 }
 
-/* Kills the process, unless it was reaped: until then its pid cannot have been reused. */
-static void end_process(struct plugin *p)
+void plugin_end_process(struct plugin *p)
 {
-	if (p->pid == 0)
-		return;
 	if (p->set->proc >= 0)
 		tree_end(p->set->proc, p->pid);
 	(void)kill(-p->pid, SIGKILL);
@@ -118,7 +115,8 @@ void plugin_fail(struct plugin *p, int64_t now, const char *fmt, ...)
 	(void)vsnprintf(reason, sizeof(reason), fmt, more);
 	va_end(more);
 	plugin_read_errors(p);
-	end_process(p);
+	if (p->pid != 0)
+		plugin_end_process(p);
 	note_failure(p, reason);
 	back_off(p, now);
 	plugin_let_go(p);

@@ -411,6 +411,15 @@ void plugins_serve(struct plugins *s, const struct pollfd *fds, int64_t now)
 	}
 }
 
+/* The descendants that have stayed in the session of the process, or in its group, are
+ * still found; the next process would find its port taken by them. */
+void plugins_dying(struct plugins *s, pid_t pid)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (s->all[i]->pid == pid)
+			plugin_end_process(s->all[i]);
+}
+
 bool plugins_reaped(struct plugins *s, pid_t pid, int status, int64_t now)
 {
 	for (size_t i = 0; i < s->count; i++) {

@@ -72,6 +72,9 @@ bool plugins_has(const struct plugins *s, uint32_t id);
  * output is read. */
 size_t plugins_watch(const struct plugins *s, struct pollfd *fds, bool is_full);
 void plugins_serve(struct plugins *s, const struct pollfd *fds, int64_t now);
+/* Called for a child that has ended and is not reaped yet: kills what it leaves behind if
+ * it is a plugin's process. */
+void plugins_dying(struct plugins *s, pid_t pid);
 /* Called for a child that has ended.  Returns false if it was no plugin's process. */
 bool plugins_reaped(struct plugins *s, pid_t pid, int status, int64_t now);
 

@@ -156,6 +156,9 @@ pid = wild("fork").content
 assert run(f"kill -0 {pid} && echo there").content == "there"
 fails(wild("lines", lines=["nonsense"]), "a value was expected")
 assert run(f"tail --pid={pid} -f /dev/null; echo gone").content == "gone"
+well()
+fails(wild("leave"), "has ended, with exit code 0")
+assert run("tail --pid=$(cat /tmp/left) -f /dev/null; echo gone").content == "gone"
 well()'
 }
 

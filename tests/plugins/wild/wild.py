@@ -76,6 +76,14 @@ def do_fork(call, args, line):
     answer(call, child.stderr.readline().decode().strip())
 
 
+def do_leave(call, args, line):
+    """Ends, and leaves a process behind in its session and group."""
+    child = subprocess.Popen(["sleep", "1000"])
+    with open("/tmp/left", "w") as left:
+        print(child.pid, file=left)
+    os._exit(0)
+
+
 def do_stream(call, args, line):
     for n in range(3):
         say(json.dumps({"call": call, "output": f"{n} "}))
