@@ -180,6 +180,10 @@ void plugin_read_errors(struct plugin *p)
 		own_close(&p->errors);
 	if (n <= 0)
 		return;
+	for (char *at = got; at < got + n; at++)
+		if (!*at)
+			*at = '?'; /* the tail is told as a text, which ends with its
+				    * first NUL */
 	size_t len = (size_t)n, kept = PLUGIN_TAIL - len;
 	kept = kept < p->tail_len ? kept : p->tail_len;
 	memmove(p->tail, p->tail + p->tail_len - kept, kept);
