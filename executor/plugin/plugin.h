@@ -28,6 +28,9 @@ struct plugins;
 #define PLUGIN_LINE_MAX (8u << 20)
 /* How many of the last bytes of a process's stderr are kept. */
 #define PLUGIN_TAIL 4096
+/* How long a call waits, in ms, for the end of a process that was killed, which may wait
+ * for a file system. */
+#define PLUGIN_REAPED_MS 5000
 /* How many descriptors of the executor a process takes. */
 #define PLUGIN_FDS 4
 

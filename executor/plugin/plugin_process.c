@@ -24,9 +24,6 @@
  * next one. */
 #define BACK_OFF_MS	100
 #define BACK_OFF_MAX_MS 30000
-/* How long a call waits for the end of a process that was killed, which may wait for a
- * file system. */
-#define REAPED_MS 5000
 /* How often the pipe of a process that has ended is read, 64 KiB each time: a descendant
  * may go on writing into it. */
 #define LAST_READS 256
@@ -121,7 +118,7 @@ void plugin_fail(struct plugin *p, int64_t now, const char *fmt, ...)
 	back_off(p, now);
 	plugin_let_go(p);
 	p->phase = PLUGIN_KILLED;
-	p->due = now + REAPED_MS;
+	p->due = now + PLUGIN_REAPED_MS;
 }
 
 void plugin_give_up(struct plugin *p, int64_t now, const char *reason)

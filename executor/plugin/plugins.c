@@ -294,8 +294,10 @@ int plugins_call(struct plugins *s, const struct frame *f, int64_t now, struct e
 	case PLUGIN_DEAD:
 		plugin_answer_failure(p, OUTCOME_ERROR, p->failure);
 		break;
-	case PLUGIN_BEGINS:
 	case PLUGIN_KILLED:
+		p->due = now + PLUGIN_REAPED_MS; /* its own may have passed */
+		break;
+	case PLUGIN_BEGINS:
 	default:
 		break; /* the call is sent when the process is ready, or started anew */
 	}
