@@ -153,6 +153,40 @@ static int check_length(const struct plugin_answer *a, const struct task *t,
 				 buffer_len(&t->content), (unsigned long long)total);
 }
 
+static bool is_text(const struct plugin_part *p)
+{
+	uint32_t kind = p->kind & ~PART_ITEM;
+
+	return kind == PART_TEXT || kind == PART_DATA || kind == PART_NOTE;
+}
+
+/* Redacts the texts of an answer.  The line will be redacted, too, but for the values of
+ * some names that are hutch's own words there (redact_json.c), and a plugin chooses the
+ * names of its members. */
+static void redact_parts(struct dispatcher *d, struct plugin_answer *a, struct task *t)
+{
+	const uint8_t *at = buffer_data(&t->content);
+	struct buffer all, one;
+
+	if (redact_is_empty(&d->secrets))
+		return;
+	buffer_init(&all, REDACT_GROWTH * PLUGIN_ANSWER_MAX);
+	for (uint32_t i = 0; i < a->part_count; i++) {
+		size_t len = (size_t)plugin_part_len(&a->parts[i]);
+		buffer_init(&one, REDACT_GROWTH * len);
+		bool is_cut = is_text(&a->parts[i]) &&
+			      redact_cut_text(&d->secrets, at, len, &one);
+		/* cannot fail: `all` has room for all parts at their longest */
+		(void)buffer_append(&all, is_cut ? buffer_data(&one) : at,
+				    is_cut ? buffer_len(&one) : len);
+		a->parts[i].value = is_cut ? buffer_len(&one) : a->parts[i].value;
+		at += len;
+		buffer_done(&one);
+	}
+	buffer_done(&t->content);
+	t->content = all;
+}
+
 int dispatcher_answered(struct dispatcher *d, struct task *t, const struct frame *f,
 			struct err *e)
 {
@@ -168,6 +202,7 @@ int dispatcher_answered(struct dispatcher *d, struct task *t, const struct frame
 		finish_failed(d, t, a.outcome);
 		return 0;
 	}
+	redact_parts(d, &a, t);
 	const struct observed o = dispatcher_observed(d, t);
 	buffer_init(&line, DISPATCHER_LINE_MAX);
 	observe_plugin(&line, &o, t->offered, &a);

@@ -11,6 +11,7 @@
 #include "actions/dispatcher.h"
 #include "actions/fd_writer.h"
 #include "actions/lines.h"
+#include "actions/redact_json.h"
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/json_write.h"
@@ -140,9 +141,15 @@ static void tell_plugin(void *context, const struct known_plugin *p)
 
 	if (!s->client.streams || dispatcher_is_behind(&s->client))
 		return;
-	json_write_raw(s->client.out, NULL, "{\"event\":\"plugin\"");
-	plugin_table_put(s->client.out, p);
-	json_write_close(s->client.out, "}\n");
+	struct buffer line;
+	json_write_begin(&line);
+	json_write_raw(&line, NULL, "{\"event\":\"plugin\"");
+	plugin_table_put(&line, p);
+	json_write_close(&line, "}\n");
+	redact_json_line(&s->dispatcher.secrets, &line);
+	/* a line that has no room is left out, as one is for a client that is behind */
+	(void)buffer_append(s->client.out, buffer_data(&line), buffer_len(&line));
+	buffer_done(&line);
 }
 
 static void on_egress_news(void *context, const struct egress_news *n, int64_t now)

@@ -262,6 +262,22 @@ assert lines[-1].content == "{\"do\": \"echo\"}"' --plugin "$T/other" --stream
 	[[ $stderr == *"'wild' is named twice"* ]]
 }
 
+@test "a secret is redacted in all that a plugin says" {
+	export KEY=s3cr3t-value
+	acts '
+hidden = "<secret-hidden>"
+lines = ["{\"call\":CALL,\"answer\":{\"content\":\"a s3cr3t-value\",\"words\":[\"s3cr3t-value\",\"b\"]},"
+         "\"data\":{\"status\":\"s3cr3t-value\"},\"note\":\"s3cr3t-value\"}"]
+send({"action": "wild", "args": {"do": "lines", "lines": lines}})
+while (o := receive()).event: pass
+assert (o.content, o.extras["words"]) == ("a " + hidden, [hidden, "b"]), o
+assert o.hutch["data"] == {"status": hidden} and o.hutch["note"] == hidden, o
+send({"action": "wild", "args": {"do": "exit", "n": 1, "lines": list(b"s3cr3t-value")}})
+event, o = receive(), receive()
+assert event["state"] == "failed" and event["error"].endswith(hidden), event
+assert o.content.endswith(hidden), o' --stream --secret KEY
+}
+
 @test "an action that no plugin answers is an error, as without plugins" {
 	acts '
 o = a.action("fly")
