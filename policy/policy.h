@@ -40,7 +40,8 @@ struct volume {
 	char *target; /* the path of the volume inside the sandbox: absolute, no //,
 		       * /./, /../, no final / */
 	bool is_writable;
-	bool is_plugin; /* the folder of a plugin, which may lie in hutch's own store */
+	bool is_found; /* the folder of a plugin that hutch has found by its name; it may
+			 * lie in hutch's own store */
 	bool is_cow;   /* copy-on-write: commands can write, and the host's folder stays
 			* unchanged */
 	uint64_t size; /* size in bytes, of a tmpfs only; 0: the default */

@@ -274,7 +274,9 @@ static int visit_folder(struct port_spec *at, place_visit *visit, void *to, stru
 }
 
 /* Calls `visit` for each path of the host that the sandbox shows, with its place
- * inside, and for the folder of each published unix socket.  Stops when a call fails. */
+ * inside, and for the folder of each published unix socket; not for a plugin that hutch
+ * finds by its name, which another release of hutch, or `hutch plugin install`, may have
+ * put elsewhere.  Stops when a call fails. */
 static int each_place(struct policy *p, place_visit *visit, void *to, struct err *e)
 {
 	int result = p->image == IMAGE_DIR ? visit("/", &p->image_path, to, e) : 0;
@@ -282,7 +284,7 @@ static int each_place(struct policy *p, place_visit *visit, void *to, struct err
 	if (result == 0 && p->upper)
 		result = visit("--upper", &p->upper, to, e);
 	for (size_t i = 0; i < p->volume_count && result == 0; i++)
-		if (p->volumes[i].source)
+		if (p->volumes[i].source && !p->volumes[i].is_found)
 			result = visit(p->volumes[i].target, &p->volumes[i].source, to, e);
 	for (size_t i = 0; i < p->publish_count && result == 0; i++)
 		if (p->publishes[i].path)

@@ -114,15 +114,20 @@ int plugin_find_manifest(const char *folder, const char *name, struct manifest *
 
 /* --- what it needs ------------------------------------------------------------------ */
 
-static void show(struct policy *p, const char *name, const char *source,
-		 const char *target)
+/* Adds a volume for a folder of the plugin.  `is_found`: hutch has found the folder by the
+ * plugin's name, so it may lie in the store, and in another place at the next start. */
+static void show(struct policy *p, const struct plugin_use *use, const char *source,
+		 const char *target, bool is_found)
 {
-	AUTO_FREE char *from = text_format("--plugin %s", name);
+	AUTO_FREE char *from = text_format("--plugin %s", use->name);
 	struct volume *v = policy_add_volume(p, VOLUME_BIND, from);
 
-	v->source = text_copy(source);
+	/* A kept sandbox that starts again follows no link on the way to a source. */
+	v->source = realpath(source, NULL);
+	if (!v->source)
+		v->source = text_copy(source); /* the mount fails, and says why */
 	v->target = text_copy(target);
-	v->is_plugin = true;
+	v->is_found = is_found;
 }
 
 /* Puts FOLDER/BELOW in front of the folders in *path. */
@@ -164,7 +169,7 @@ static int publish(struct policy *p, struct plugin_use *use, const struct manife
 }
 
 static int take_folder(struct policy *p, struct plugin_use *use, const char *folder,
-		       struct err *e)
+		       bool is_found, struct err *e)
 {
 	AUTO_FREE char *venv = plugin_find_installed(use->name);
 	struct manifest m;
@@ -172,11 +177,11 @@ static int take_folder(struct policy *p, struct plugin_use *use, const char *fol
 	if (plugin_find_manifest(folder, use->name, &m, e) < 0)
 		return err_in(e, "--plugin");
 	use->folder = text_format(PLUGIN_USES_DIR "/%s", use->name);
-	show(p, use->name, folder, use->folder);
+	show(p, use, folder, use->folder, is_found);
 	if (geteuid() != 0 &&
 	    is_folder(venv)) { /* root has no store that its sandboxes see */
 		use->venv = text_format(PLUGIN_USES_DIR "/%s.venv", use->name);
-		show(p, use->name, venv, use->venv);
+		show(p, use, venv, use->venv, true);
 	}
 	put_first(&p->plugin_uses.path, use->folder, m.path);
 	put_first(&p->plugin_uses.python_path, use->folder, m.python_path);
@@ -217,7 +222,7 @@ static int find_path(struct policy *p, const char *word, struct err *e)
 			"of a-z 0-9 _ -, first a letter",
 			word);
 	struct plugin_use *use = add(p, name, e);
-	return use ? take_folder(p, use, real, e) : -1;
+	return use ? take_folder(p, use, real, false, e) : -1;
 }
 
 static int find_name(struct policy *p, const char *name, struct err *e)
@@ -231,7 +236,7 @@ static int find_name(struct policy *p, const char *name, struct err *e)
 	if (!use)
 		return -1;
 	if (folder)
-		return take_folder(p, use, folder, e);
+		return take_folder(p, use, folder, true, e);
 	use->folder = text_format(IMAGE_PLUGINS "/%s", name);
 	return 0;
 }

@@ -249,7 +249,7 @@ static int find_own_folders(const struct plan *p, const struct volume *v,
 {
 	for (size_t i = 0; i < own->folders.count; i++) {
 		const char *folder = own->folders.items[i], *rest = path_below(folder, source);
-		if (path_below(source, folder) && !v->is_plugin)
+		if (path_below(source, folder) && !v->is_found)
 			return refuse(v, folder, "is hutch's own and never inside", e);
 		int is_there = rest ? ensure_folder(p, folder, e) : 0;
 		if (is_there < 0)

@@ -315,6 +315,29 @@ plugins() {
 		'[{"name":"wild","state":"ready","error":null,"version":"1.0","url":null}]' ]
 }
 
+@test "a kept sandbox starts again when its plugin was installed or has moved" {
+	is_root && skip "root's sandboxes see no installation"
+	image img
+	mkdir data && ln -s data link && export XDG_DATA_HOME=$T/link
+	hutch create --keep --image "dir:$T/img" -v /usr:/usr:ro --plugin file_viewer box
+	((status == 0))
+	hutch stop box
+	mkdir -p data/hutch/plugins/file_viewer/venv && echo made >data/hutch/plugins/file_viewer/venv/made
+	cp -r "$BUILD/hutch" "$BUILD/libexec" "$T" && chmod -R a+rX libexec
+	HUTCH=$T/hutch hutch start box
+	((status == 0))
+	hutch exec box cat /run/hutch/plugins/file_viewer.venv/made /run/hutch/plugins/file_viewer/plugin.json
+	[[ $output == made* && $output == *'"name": "file_viewer"'* ]]
+	hutch rm -f box
+}
+
+@test "a folder of hutch's own is no plugin" {
+	mkdir -p "$HOME/.local/share/hutch/x" && cp -r "$P/echo" "$HOME/.local/share/hutch/x" && give "$HOME/.local"
+	hutch act --plugin "$HOME/.local/share/hutch/x/echo" </dev/null
+	((status == 125))
+	[[ $stderr == *"is hutch's own and never inside"* ]]
+}
+
 @test "a policy names plugins, folders from its own folder on" {
 	mkdir policies && cp -r "$P/wild" policies && chmod -R a+rX policies
 	echo '{"version": 1, "plugins": ["./wild"]}' >policies/p.json
