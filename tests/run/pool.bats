@@ -450,3 +450,15 @@ words_are_refused() { # PATTERN WORD...
 @test "after a kill of any process at a random instant, taken sandboxes live, and the pool leaves nothing" {
 	as_who env PYTHONDONTWRITEBYTECODE=1 ROUNDS="${ROUNDS:-8}" "$here/killer_pool.py" "$HUTCH" "$T"
 }
+
+@test "sandboxes of a pool have its plugins, but none with a port" {
+	cp -r "${here%/run}/plugins/echo" "$T" && chmod -R a+rX "$T/echo"
+	pool p --size 1 --plugin ./echo
+	mkdir elsewhere && cd elsewhere
+	hutch pool take --name box p
+	echo '{"action":"echo","args":{"text":"from the pool"}}' | "$HUTCH" act box >"$T/said"
+	grep -q '"content":"from the pool"' "$T/said"
+	hutch pool create q --size 1 --plugin vscode
+	((status == 125))
+	[[ $stderr == *"--plugin vscode and --lease exclude each other"* ]]
+}
