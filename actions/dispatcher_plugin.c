@@ -10,14 +10,22 @@
 
 /* --- the plugins -------------------------------------------------------------------- */
 
+static void tell(const struct dispatcher *d, const struct known_plugin *p)
+{
+	if (d->tell_plugin)
+		d->tell_plugin(d->context, p);
+}
+
 /* Tells the executor of a plugin.  Returns false if there is no room for the message
- * now. */
+ * now.  A message that is too large for an empty buffer will never have room. */
 static bool introduce(struct dispatcher *d, struct known_plugin *p)
 {
 	char *argv[] = { p->name, p->folder, NULL };
 	struct exec x = d->shell;
 	struct list env = { 0 };
 	uint32_t id = queue_new_id(&d->queue);
+	bool is_free = buffer_len(d->wire) == 0;
+	struct err e;
 
 	for (char *const *at = d->shell.env; *at; at++)
 		list_add(&env, *at);
@@ -26,11 +34,16 @@ static bool introduce(struct dispatcher *d, struct known_plugin *p)
 	x.flags = 0;
 	x.argv = argv;
 	x.env = env.items;
-	bool is_put = message_put_plugin(d->wire, id, &x, NULL) == 0;
+	bool is_put = message_put_plugin(d->wire, id, &x, &e) == 0;
 	list_done(&env);
+	if (!is_put && !is_free)
+		return false;
+	p->id = id;
 	if (is_put)
-		p->id = id;
-	return is_put;
+		return true;
+	plugin_table_fail(p, e.text);
+	tell(d, p);
+	return true;
 }
 
 void dispatcher_introduce(struct dispatcher *d)
@@ -38,12 +51,6 @@ void dispatcher_introduce(struct dispatcher *d)
 	for (size_t i = 0; i < d->plugins.count; i++)
 		if (!d->plugins.all[i].id && !introduce(d, &d->plugins.all[i]))
 			return;
-}
-
-static void tell(const struct dispatcher *d, const struct known_plugin *p)
-{
-	if (d->tell_plugin)
-		d->tell_plugin(d->context, p);
 }
 
 int dispatcher_offer(struct dispatcher *d, struct known_plugin *p, const struct frame *f,

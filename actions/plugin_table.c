@@ -148,6 +148,14 @@ int plugin_table_state(struct known_plugin *p, const struct frame *f, struct err
 	return 0;
 }
 
+void plugin_table_fail(struct known_plugin *p, const char *reason)
+{
+	p->is_known = true;
+	p->state = PLUGIN_FAILED;
+	free(p->reason);
+	p->reason = text_format("the plugin '%s': %s", p->name, reason);
+}
+
 /* --- for clients ------------------------------------------------------------------- */
 
 const char *plugin_table_state_name(const struct known_plugin *p)

@@ -66,6 +66,9 @@ int plugin_table_offer(struct plugin_table *t, struct known_plugin *p,
 		       const struct frame *f, struct err *e);
 int plugin_table_state(struct known_plugin *p, const struct frame *f, struct err *e);
 
+/* Notes that the plugin has failed for a reason of the host. */
+void plugin_table_fail(struct known_plugin *p, const char *reason);
+
 /* Returns the name of the state: "waiting", "starting", "ready" or "failed". */
 const char *plugin_table_state_name(const struct known_plugin *p);
 

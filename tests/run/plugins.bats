@@ -360,6 +360,19 @@ assert "plugin.json" in o.content and o.extras["error_id"] == "HUTCH$PLUGIN", o'
 	done
 }
 
+@test "a plugin that cannot be told of its environment fails, and no action waits for it" {
+	local files=()
+	for n in {1..9}; do
+		for k in {1..10}; do printf 'V%s_%s=%0100000d\n' "$n" "$k" 0; done >"env$n"
+		files+=(--env-file "env$n")
+	done
+	chmod a+r env*
+	acts '
+fails(wild("echo"), "the plugin \x27wild\x27: a message is too large to send")
+write("/workspace/f", "one")
+assert read("/workspace/f").content == "one\n"' "${files[@]}"
+}
+
 @test "wrong plugins are errors that help" {
 	hutch act --plugin jupiter </dev/null
 	((status == 125))
