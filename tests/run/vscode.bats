@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Tests of the plugin vscode (docs/plugins.md); tests/clients tries it with a real editor.
+# Tests of the plugin vscode (docs/plugins.md). They put a small server in the place of the editor.
 
 load helpers
 
