@@ -118,7 +118,7 @@ static int read_manifest(const struct plugin *p, struct manifest *ret, bool *ret
 	return manifest_read(text, (size_t)len, p->name, ret, e);
 }
 
-/* Returns whether a plugin that came before answers the action. */
+/* Returns the plugin that came before and answers the action; NULL: there is none. */
 static const struct plugin *answerer(const struct plugins *s, const char *action)
 {
 	for (size_t i = 0; i < s->count; i++)
