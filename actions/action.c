@@ -546,9 +546,7 @@ static int decode_plugin(const struct json_at *root, const char *name,
 	a->kind = ACT_PLUGIN;
 	a->name = text_copy(name);
 	a->refusal = refusal;
-	if (strlen(name) > PLUGIN_NAME_MAX ||
-	    name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-			      "0123456789_")])
+	if (!plugin_is_name(name))
 		return action_unknown(a, e);
 	if (get_names_of(root, a, e) < 0)
 		return -1;

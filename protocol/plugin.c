@@ -15,8 +15,7 @@ static bool is_short(const char *text, size_t most)
 	return text && strnlen(text, most + 1) <= most;
 }
 
-/* Returns whether the text is the name of an action or of a member of an answer. */
-static bool is_name(const char *text)
+bool plugin_is_name(const char *text)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				      "0123456789_";
@@ -49,7 +48,7 @@ static bool get_offered(struct fields *in, struct plugin_offered *ret)
 	ret->action = fields_get_text(in);
 	ret->observation = fields_get_text(in);
 	ret->message = fields_get_text(in);
-	return is_name(ret->action) && is_name(ret->observation) &&
+	return plugin_is_name(ret->action) && plugin_is_name(ret->observation) &&
 	       is_short(ret->message, PLUGIN_MESSAGE_MAX);
 }
 
@@ -131,7 +130,7 @@ int plugin_get_call(const struct frame *f, struct plugin_call *ret, struct err *
 	c.action = fields_get_text(&in);
 	c.args = fields_get_bytes(&in);
 	bool in_range = is_streamed <= 1 && c.timeout_ms <= PLUGIN_MS_MAX &&
-			is_short(c.cwd, PATH_MAX - 1) && is_name(c.action) &&
+			is_short(c.cwd, PATH_MAX - 1) && plugin_is_name(c.action) &&
 			c.args.len <= PLUGIN_ARGS_MAX;
 	if (message_checked(f, &in, in_range, e) < 0)
 		return -1;
@@ -196,7 +195,7 @@ static bool is_part(const struct plugin_part *p)
 		return false;
 	if (kind == PART_NOTE)
 		return p->name && !*p->name && !(p->kind & PART_ITEM);
-	return is_name(p->name) && (kind != PART_DATA || !(p->kind & PART_ITEM));
+	return plugin_is_name(p->name) && (kind != PART_DATA || !(p->kind & PART_ITEM));
 }
 
 /* Returns whether two parts would be the same member of the same object. */

@@ -32,6 +32,10 @@ struct err;
 #define PLUGIN_PARTS_MAX  256
 #define PLUGIN_MS_MAX	  86400000u
 
+/* Returns whether the text, which may be NULL, is a name of 1 to PLUGIN_NAME_MAX letters,
+ * digits and _. */
+bool plugin_is_name(const char *text);
+
 struct plugin_offered {
 	const char *action, *observation, *message; /* borrowed */
 };

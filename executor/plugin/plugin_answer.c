@@ -167,15 +167,6 @@ static int check_members(const struct plugin_members *schema,
 	return 0;
 }
 
-/* Returns whether the text may be the name of a member. */
-static bool is_name(const char *text)
-{
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				      "0123456789_";
-
-	return *text && strlen(text) <= PLUGIN_NAME_MAX && !text[strspn(text, letters)];
-}
-
 static int add_data(struct draft *d, const struct json_at *line, struct err *e)
 {
 	struct json_at data, note, one = { 0 };
@@ -188,7 +179,7 @@ static int add_data(struct draft *d, const struct json_at *line, struct err *e)
 	if (json_expect(&data, JSON_OBJECT, e) < 0)
 		return -1;
 	while (json_step_key(&data, &one, &name)) {
-		if (!is_name(name))
+		if (!plugin_is_name(name))
 			return err_set(e, ERR_USAGE, "data: a name of 1 to 64 letters, "
 						     "digits and _ was expected");
 		if (add_text(d, name, PART_DATA, &one, e) < 0)
