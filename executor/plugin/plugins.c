@@ -1,12 +1,9 @@
 #include "executor/plugin/plugins.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -71,51 +68,21 @@ bool plugins_has(const struct plugins *s, uint32_t id)
 
 /* --- a new plugin -------------------------------------------------------------------- */
 
-/* Reads the file into `to`.  Returns its length, or -1 with errno set: EFBIG if it is too
- * long.  The open cannot block, since it does not wait for the other end of a pipe. */
-static ssize_t read_file(const char *path, char *to, size_t size)
-{
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat st;
-	size_t len = 0;
-	ssize_t n = 1;
-
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return -1;
-	if (!S_ISREG(st.st_mode)) {
-		errno = EINVAL;
-		return -1;
-	}
-	while (n > 0 && len < size) {
-		n = read(fd, to + len, size - len);
-		if (n < 0)
-			return -1;
-		len += (size_t)n;
-	}
-	if (n > 0)
-		errno = EFBIG;
-	return n > 0 ? -1 : (ssize_t)len;
-}
-
 /* Reads plugin.json as the sandbox's user.  Returns -1 with the reason in *e; *ret_is_lost:
  * the executor could not become its own user again. */
 static int read_manifest(const struct plugin *p, struct manifest *ret, bool *ret_is_lost,
 			 struct err *e)
 {
-	const size_t size = MANIFEST_MAX + 1;
-	AUTO_FREE char *text = mem_new(size);
 	AUTO_FREE char *path = text_format("%s/" MANIFEST_FILE, p->folder);
+	AUTO_FREE char *text = NULL;
 	struct user_role role;
+	size_t len = 0;
 
 	if (user_enter(p->set->user, p->exec.uid, p->exec.gid, &role) < 0)
 		return err_sys(e, "become the sandbox's user");
-	ssize_t len = read_file(path, text, size);
-	int why = errno;
+	int got = manifest_load(path, &text, &len, e);
 	*ret_is_lost = user_leave(p->set->user, &role) < 0;
-	errno = why;
-	if (len < 0)
-		return err_sys(e, "read %s", path);
-	return manifest_read(text, (size_t)len, p->name, ret, e);
+	return got < 0 ? -1 : manifest_read(text, len, p->name, ret, e);
 }
 
 /* Returns the plugin that came before and answers the action; NULL: there is none. */

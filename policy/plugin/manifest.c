@@ -1,8 +1,11 @@
 #include "policy/plugin/manifest.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/err.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "policy/json/json.h"
@@ -448,6 +451,19 @@ static int get_all(const struct json_at *root, const char *name, struct manifest
 	    get_port(root, m, e) < 0)
 		return -1;
 	return get_install(root, m, e);
+}
+
+int manifest_load(const char *path, char **ret_text, size_t *ret_len, struct err *e)
+{
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_sys(e, "read %.500s", path);
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, ERR_USAGE, "read %.500s: it is not a regular file",
+			       path);
+	return io_read_file(fd, path, MANIFEST_MAX, ret_text, ret_len, e);
 }
 
 int manifest_read(const char *text, size_t len, const char *name, struct manifest *ret,

@@ -68,7 +68,11 @@ struct manifest {
 	struct list allow;	  /* the egress rules for `install` */
 };
 
-/* Reads the `len` bytes of a plugin.json.  `name` is the name that the plugin must have;
+/* Reads a plugin.json, a regular file of at most MANIFEST_MAX bytes, into new memory that
+ * the caller frees.  The open cannot block, since it waits for no other end of a pipe. */
+int manifest_load(const char *path, char **ret_text, size_t *ret_len, struct err *e);
+
+/* Checks and decodes the `len` bytes of a plugin.json.  `name` is the name that the plugin must have;
  * NULL: any.  The caller must call manifest_done() after a success. */
 int manifest_read(const char *text, size_t len, const char *name, struct manifest *ret,
 		  struct err *e);

@@ -1,7 +1,5 @@
 #include "sandbox/plan/plugin_find.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,33 +78,14 @@ int plugin_find_absent(const char *name, struct err *e)
 
 /* --- its plugin.json --------------------------------------------------------------- */
 
-/* Reads the file, which must be a regular one of at most MANIFEST_MAX bytes. */
-static int read_text(const char *path, char *to, size_t *ret_len, struct err *e)
-{
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_sys(e, "read %.500s", path);
-	if (!S_ISREG(st.st_mode) || st.st_size > (off_t)MANIFEST_MAX)
-		return err_set(e, ERR_USAGE,
-			       "read %.500s: a file of at most %u bytes was expected",
-			       path, MANIFEST_MAX);
-	ssize_t n = read(fd, to, MANIFEST_MAX);
-	if (n < 0)
-		return err_sys(e, "read %.500s", path);
-	*ret_len = (size_t)n;
-	return 0;
-}
-
 int plugin_find_manifest(const char *folder, const char *name, struct manifest *ret,
 			 struct err *e)
 {
 	AUTO_FREE char *path = text_format("%s/" MANIFEST_FILE, folder);
-	AUTO_FREE char *text = mem_new(MANIFEST_MAX);
+	AUTO_FREE char *text = NULL;
 	size_t len = 0;
 
-	if (read_text(path, text, &len, e) < 0)
+	if (manifest_load(path, &text, &len, e) < 0)
 		return -1;
 	return manifest_read(text, len, name, ret, e) < 0 ? err_in(e, "%.200s", folder)
 							  : 0;
