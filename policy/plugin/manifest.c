@@ -320,8 +320,8 @@ static int get_name(const struct json_at *root, const char *name, struct manifes
 			       root->place, m->name, name);
 	if (!m->version || !is_visible(m->version))
 		return err_set(e, ERR_USAGE,
-			       "%s.version: a text of visible ASCII "
-			       "characters was expected",
+			       "%s.version: a text of 1 to 32 visible ASCII "
+			       "characters, without blanks, was expected",
 			       root->place);
 	return 0;
 }
