@@ -334,9 +334,16 @@ static int get_requires(const struct json_at *root, struct manifest *m, struct e
 	if (!json_member(root, "requires", &at))
 		return 0;
 	if (json_only(&at, keys, e) < 0 ||
-	    get_words(&at, "programs", &m->programs, e) < 0)
+	    get_words(&at, "programs", &m->programs, e) < 0 ||
+	    get_words(&at, "files", &m->files, e) < 0)
 		return -1;
-	return get_words(&at, "files", &m->files, e);
+	for (size_t i = 0; i < m->files.count; i++)
+		if (*m->files.items[i] != '/')
+			return err_set(e, ERR_USAGE,
+				       "%s.files[%zu]: a path that begins with / was "
+				       "expected",
+				       at.place, i);
+	return 0;
 }
 
 static int get_start(const struct json_at *root, struct manifest *m, struct err *e)

@@ -137,6 +137,7 @@ static void test_a_fault_is_told_with_its_place(void **state)
 		{ BEGIN ",\"install\":{}}", "plugin.json.install: a member \"program\"" },
 		{ BEGIN ",\"install\":{\"program\":\"../x\"}}", "plugin.json.install.program: a path below" },
 		{ BEGIN ",\"requires\":{\"libraries\":[]}}", "plugin.json.requires" },
+		{ BEGIN ",\"requires\":{\"files\":[\"/a\",\"b\"]}}", "requires.files[1]: a path that begins with /" },
 	};
 	struct manifest m;
 
