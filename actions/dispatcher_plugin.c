@@ -79,12 +79,27 @@ static uint64_t timeout_of(const struct action *a)
 	return ms < 1 ? 1 : ms > PLUGIN_MS_MAX ? PLUGIN_MS_MAX : (uint64_t)ms;
 }
 
+/* Returns the text about an unknown action, which lists hutch's own actions and then those
+ * of the plugins, allocated. */
+static char *unknown_text(const struct dispatcher *d, const struct action *a)
+{
+	struct list words = { 0 };
+	struct err e;
+
+	(void)action_unknown(a, &e);
+	list_addf(&words, "ERROR: %s", e.text);
+	for (size_t i = 0; i < d->plugins.count; i++)
+		for (size_t k = 0; k < d->plugins.all[i].action_count; k++)
+			list_add(&words, d->plugins.all[i].actions[k].name);
+	char *text = list_join(&words, 0, ", ");
+	list_done(&words);
+	return text;
+}
+
 /* Answers an action that no plugin of the sandbox answers: with the reason why its plugin
  * failed, if only that one is missing. */
 static void finish_unknown(struct dispatcher *d, struct task *t)
 {
-	struct err e;
-
 	for (size_t i = 0; i < d->plugins.count; i++)
 		if (d->plugins.all[i].state == PLUGIN_FAILED &&
 		    !d->plugins.all[i].action_count) {
@@ -94,8 +109,7 @@ static void finish_unknown(struct dispatcher *d, struct task *t)
 		}
 	if (t->action.refusal)
 		return dispatcher_finish_error(d, t, "", t->action.refusal);
-	(void)action_unknown(&t->action, &e);
-	AUTO_FREE char *text = text_format("ERROR: %s", e.text);
+	AUTO_FREE char *text = unknown_text(d, &t->action);
 	dispatcher_finish_error(d, t, "HUTCH$BAD_ACTION", text);
 }
 

@@ -282,6 +282,7 @@ assert o.content.endswith(hidden), o' --stream --secret KEY
 	acts '
 o = a.action("fly")
 assert o.extras["error_id"] == "HUTCH$BAD_ACTION" and "\x27fly\x27 is not defined" in o.content
+assert o.content.endswith(", confirm, cancel, wild"), o.content
 assert a.action("browse", url="x").content == "Browser functionality is not supported or disabled."
 o = ask({"action": "wild", "args": {"do": "echo"}, "nonsense": 1})
 well()'
