@@ -239,8 +239,11 @@ static int run(const struct install *x, struct err *e)
 static int install(struct install *x, struct err *e)
 {
 	x->folder = manifest_is_name(x->name) ? plugin_find_shipped(x->name) : NULL;
-	if (!x->folder)
-		return plugin_find_absent(x->name, e);
+	if (!x->folder) {
+		(void)plugin_find_absent(x->name, e);
+		return err_remedy(e, "hutch plugin ls lists the plugins that hutch "
+				     "ships; no others can be installed");
+	}
 	if (plugin_find_manifest(x->folder, x->name, &x->manifest, e) < 0)
 		return -1;
 	if (!x->manifest.install)

@@ -184,6 +184,7 @@ begun() {
 	((status == 125)) && one_sentence "there is no plugin 'jupiter'; is it jupyter?"
 	hutch plugin install ../plugins/jupyter
 	((status == 125)) && one_sentence "there is no plugin '../plugins/jupyter'"
+	[[ ${stderr_lines[1]} == *'no others can be installed'* ]]
 	HOME=/nonexistent hutch plugin install jupyter
 	((status == 125)) && one_sentence "there is no folder to install to: neither HOME nor XDG_DATA_HOME names one of user [0-9]*'s"
 	is_root || { hutch plugin install --allow 'a rule' jupyter &&
