@@ -335,12 +335,19 @@ static int describe(struct create_options *o, struct err *e)
 static int check_lease(const struct run_options *o, struct err *e)
 {
 	for (size_t i = 0; o->lease_fd > 0 && i < o->policy->plugin_uses.count; i++)
-		if (o->policy->plugin_uses.items[i].port)
-			return err_set(e, ERR_USAGE,
-				       "--plugin %s and --lease exclude each other: the "
-				       "plugin's port would lead into a sandbox that no "
-				       "client has taken yet",
-				       o->policy->plugin_uses.items[i].name);
+		if (o->policy->plugin_uses.items[i].port) {
+			const char *name = o->policy->plugin_uses.items[i].name;
+			(void)err_set(
+				e, ERR_USAGE,
+				"--plugin %s makes no sense for a pool, nor with "
+				"--lease: the plugin's port would lead into a sandbox "
+				"that no client has taken yet",
+				name);
+			return err_remedy(e,
+					  "hutch create --plugin %s makes a sandbox "
+					  "outside of the pool",
+					  name);
+		}
 	if (o->lease_fd > 0 && o->policy->publish_count > 0) {
 		(void)err_set(e, ERR_USAGE,
 			      "-p and --lease exclude each other: a port would lead "

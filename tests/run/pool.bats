@@ -460,5 +460,5 @@ words_are_refused() { # PATTERN WORD...
 	grep -q '"content":"from the pool"' "$T/said"
 	hutch pool create q --size 1 --plugin vscode
 	((status == 125))
-	[[ $stderr == *"--plugin vscode and --lease exclude each other"* ]]
+	[[ $stderr == *"--plugin vscode makes no sense for a pool"* ]]
 }
