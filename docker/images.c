@@ -142,7 +142,7 @@ static int run(char **argv, const struct arg_table *table, const char *verb)
 	struct list words = { 0 }, operands = { 0 };
 	struct args a = { 0 };
 	struct err e;
-	int rc = 0;
+	int rc = 0, failed = EXIT_HUTCH;
 
 	while (rc == 0 && *argv) {
 		rc = args_read(&argv, table, &a, &e);
@@ -154,8 +154,10 @@ static int run(char **argv, const struct arg_table *table, const char *verb)
 	for (size_t i = 0; i < a.words.count; i++)
 		list_add(&words, a.words.items[i]);
 	const bool has_format = a.format && strcmp(a.format, "table") != 0;
-	if (rc == 0 && has_format)
+	if (rc == 0 && has_format) {
+		failed = 1; /* as with ps, and as with docker */
 		rc = print_by_format(&a, &words, &e);
+	}
 	list_add(&words, "--");
 	for (size_t i = 0; i < operands.count; i++)
 		list_add(&words, operands.items[i]);
@@ -163,7 +165,7 @@ static int run(char **argv, const struct arg_table *table, const char *verb)
 	list_done(&words);
 	list_done(&operands);
 	args_done(&a);
-	return code < 0 ? verbs_fail(&e, EXIT_HUTCH) : code != 0;
+	return code < 0 ? verbs_fail(&e, failed) : code != 0;
 }
 
 int pull_verb(char **argv)

@@ -299,6 +299,11 @@ fake() {
 	grep -qE '^img +latest +12\|[0-9.]+[kM]?B$' out
 	[ "$(docker images --no-trunc --format '{{printf "%.7s" .ID}} {{.Repository}}')" = 'sha256: img' ]
 	docker images --format json | jq -e '.Repository == "img"'
+	run -1 docker images --format '{{.ID'
+	run -1 docker images --format '{{.Nosuch}}'
+	run -1 docker ps --format '{{.ID'
+	run -64 docker version --format '{{.Nosuch}}'
+	run -125 docker images --nosuch
 }
 
 @test "ps lists the others where a container has gone meanwhile" {
