@@ -503,8 +503,10 @@ static int take_stop_timeout(struct run_options *o, const char *value, struct er
 {
 	uint64_t seconds;
 
-	if (units_parse_number(value, &seconds, e) < 0)
+	if (units_parse_number(value, &seconds, e) < 0) {
+		(void)err_remedy(e, "it is in seconds: --stop-timeout 30");
 		return err_in(e, "--stop-timeout");
+	}
 	if (seconds > STOP_TIMEOUT_MAX)
 		return err_set(e, ERR_USAGE, "--stop-timeout takes at most %d seconds",
 			       STOP_TIMEOUT_MAX);

@@ -430,6 +430,7 @@ fake() {
 	[ "$(docker stop box)" = box ]
 	[ "$(docker wait box)" = 137 ]
 	refuses '86400 seconds' run -d --stop-timeout 86401 host true
+	refuses 'it is in seconds: --stop-timeout 30' run -d --stop-timeout 5s host true
 	run -125 --separate-stderr "$HUTCH" create --stop-timeout 1 plain
 	[[ $stderr == *'--stop-timeout is for a main process'* ]]
 }
