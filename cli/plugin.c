@@ -228,6 +228,25 @@ static int check_main(char **argv)
 
 /* --- url ---------------------------------------------------------------------------- */
 
+/* Prints the address of this plugin, unless the plugin has failed: nothing would answer
+ * there. */
+static int print_url_of(struct json_view plugin, const char *name, struct err *e)
+{
+	AUTO_FREE char *url = json_view_string(json_view_get(plugin, "url"));
+	AUTO_FREE char *error = json_view_string(json_view_get(plugin, "error"));
+
+	if (!url)
+		return err_set(e, ERR_NOT_FOUND, "the plugin '%.64s' has no port", name);
+	if (error) {
+		(void)err_set(e, ERR_NOT_FOUND, "%.250s", error);
+		return err_remedy(e,
+				  "nothing answers at its address; hutch inspect shows "
+				  "the whole reason");
+	}
+	(void)printf("%s\n", url);
+	return 0;
+}
+
 /* Prints the address that the supervisor's information has for the plugin. */
 static int print_url(struct json_view info, const char *name, struct err *e)
 {
@@ -236,14 +255,8 @@ static int print_url(struct json_view info, const char *name, struct err *e)
 
 	while (json_view_step(plugins, &at)) {
 		AUTO_FREE char *its = json_view_string(json_view_get(at.value, "name"));
-		AUTO_FREE char *url = json_view_string(json_view_get(at.value, "url"));
-		if (!its || strcmp(its, name) != 0)
-			continue;
-		if (!url)
-			return err_set(e, ERR_NOT_FOUND, "the plugin '%.64s' has no port",
-				       name);
-		(void)printf("%s\n", url);
-		return 0;
+		if (its && !strcmp(its, name))
+			return print_url_of(at.value, name, e);
 	}
 	(void)err_set(e, ERR_NOT_FOUND, "the sandbox has no plugin '%.64s'", name);
 	return err_remedy(e, "hutch inspect lists its plugins; hutch create --plugin %.64s "

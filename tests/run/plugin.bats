@@ -223,3 +223,23 @@ begun() {
 	curl -fsS --retry 9 --retry-all-errors "$output"
 	never curl -fsS "${output%?t=*}"
 }
+
+@test "url tells why a plugin has failed, and prints no address then" {
+	mkdir web
+	cat >web/plugin.json <<-'JSON'
+		{"name": "web", "version": "1", "port": {"inside": 8123}, "command": ["bash", "${plugin}/web.sh"],
+		 "actions": {"web": {}}}
+	JSON
+	cat >web/web.sh <<-'BASH'
+		echo '{"failed":"no server \u001b[2J is here"}'
+		cat
+	BASH
+	chmod -R a+rX web
+	hutch create --plugin ./web box
+	"$HUTCH" act box <<<'{"action":"web"}' >said
+	grep -qF 'HUTCH$PLUGIN' said
+	hutch plugin url box web
+	((status == 125)) && [ -z "$output" ]
+	one_sentence "the plugin 'web': no server .*is here"
+	never grep -qF $'\e' <<<"$stderr"
+}
