@@ -64,6 +64,23 @@ static char *line_of(const char *name, struct json_view event)
 	return line;
 }
 
+/* Prints the event as an object with the sandbox's name in front.  The event `plugin` has a
+ * member `name` of its own, which becomes `plugin` here: no key may stand twice. */
+static void print_object(const char *name, struct json_view event)
+{
+	struct json_view_place place = { 0 };
+
+	(void)printf("{\"name\":\"%s\"", name);
+	while (json_view_step(event, &place)) {
+		if (json_view_is(place.key, "name"))
+			(void)fputs(",\"plugin\"", stdout);
+		else
+			(void)printf(",%.*s", (int)place.key.len, place.key.text);
+		(void)printf(":%.*s", (int)place.value.len, place.value.text);
+	}
+	(void)puts("}");
+}
+
 /* Prints one event.  Returns -1 if stdout could not be written. */
 static int show(const struct listener *l, const struct source *s, const struct message *m)
 {
@@ -76,9 +93,7 @@ static int show(const struct listener *l, const struct source *s, const struct m
 	    json_view_is(json_view_get(event, "event"), "client"))
 		return 0;
 	if (l->is_json) {
-		/* The sandbox's name is put in front of the event's members. */
-		(void)printf("{\"name\":\"%s\",%.*s\n", s->client.name,
-			     (int)event.len - 1, event.text + 1);
+		print_object(s->client.name, event);
 	} else {
 		AUTO_FREE char *line = line_of(s->client.name, event);
 		AUTO_FREE char *safe = term_escape_line(line);

@@ -288,6 +288,17 @@ o = ask({"action": "wild", "args": {"do": "echo"}, "nonsense": 1})
 well()'
 }
 
+@test "hutch events has a plugin's states, and no key twice" {
+	cp -r "$P/echo" "$T" && chmod -R a+rX "$T/echo"
+	hutch create --plugin "$T/echo" box
+	"$HUTCH" act box <<<'{"action":"echo","args":{"text":"hi"}}' >said
+	"$HUTCH" events box | grep -q ' box plugin name="echo" state="ready" error=null$'
+	"$HUTCH" events --json box >events
+	jq -ces 'map(select(.event == "plugin") | [.name, .plugin, .state, .error]) ==
+		[["box", "echo", "starting", null], ["box", "echo", "ready", null]]' events
+	jq -ces 'map(select(.event == "status") | .name) | unique == ["box"]' events
+}
+
 @test "rules judge the actions of plugins" {
 	acts '
 o = wild("echo")
