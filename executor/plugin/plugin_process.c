@@ -136,7 +136,8 @@ static void describe_end(const struct plugin *p, int status, char *to, size_t si
 	struct failed failed;
 
 	if (p->status >= 0 && spawn_result(p->status, &failed) == SPAWN_FAILED)
-		(void)snprintf(to, size, "it could not be started: %s: %s",
+		(void)snprintf(to, size, "'%.100s' could not be started: %s: %s",
+			       p->manifest.command.items[0],
 			       exec_stage_name(failed.stage), err_words((int)failed.sys));
 	else if (WIFSIGNALED(status))
 		(void)snprintf(to, size, "its process was ended by signal %d (%s)",
@@ -148,7 +149,7 @@ static void describe_end(const struct plugin *p, int status, char *to, size_t si
 
 void plugin_ended(struct plugin *p, int status, int64_t now)
 {
-	char reason[200];
+	char reason[ERR_TEXT_MAX];
 	bool was_killed = p->phase == PLUGIN_KILLED || p->phase == PLUGIN_DEAD;
 
 	p->pid = 0;

@@ -224,10 +224,11 @@ assert all(answers[100 + n] == ["/workspace", "/tmp"][n % 2] for n in range(20))
 }
 
 @test "a plugin without plugin.json, with a wrong one or without its programs fails for good" {
-	for name in absent_json bad_json needs own; do mkdir -p "$T/$name"; done
+	for name in absent_json bad_json needs own lost; do mkdir -p "$T/$name"; done
 	echo '{"name": "bad_json", "version": "1", "command": ["x"], "nonsense": 1}' >"$T/bad_json/plugin.json"
 	echo '{"name": "needs", "version": "1", "command": ["sh"], "requires": {"programs": ["no-such-thing"]},
 		"actions": {"needy": {}}}' >"$T/needs/plugin.json"
+	echo '{"name": "lost", "version": "1", "command": ["no-such-program"], "actions": {"lost": {}}}' >"$T/lost/plugin.json"
 	chmod -R a+rX "$T"
 	bad absent_json 'read .*/absent_json/plugin.json: No such file or directory'
 	echo '{"name": "own", "version": "1", "command": ["cat"], "actions": {"run": {}}}' >"$T/own/plugin.json"
@@ -236,7 +237,9 @@ assert all(answers[100 + n] == ["/workspace", "/tmp"][n % 2] for n in range(20))
 	"$here/act.py" "$HUTCH" '
 o = a.action("needy")
 assert "requires \x27no-such-thing\x27, which is not in the sandbox" in o.content, o
-assert run("echo on").content == "on"' --plugin "$T/needs"
+o = a.action("lost")
+assert "\x27no-such-program\x27 could not be started: find the program: No such file" in o.content, o
+assert run("echo on").content == "on"' --plugin "$T/needs" --plugin "$T/lost"
 }
 
 # bad NAME PATTERN: hutch act with this plugin fails, and says that on one line.
