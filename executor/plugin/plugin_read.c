@@ -140,15 +140,15 @@ static void take_line(struct plugin *p, const char *text, size_t len, int64_t no
 	struct json_at root;
 	struct err e = { 0 };
 	AUTO_JSON struct json *doc = json_parse(text, len, &e);
-	int taken = -1;
 
-	if (doc) {
-		json_root(doc, "line", &root);
-		taken = json_expect(&root, JSON_OBJECT, &e);
-		if (taken == 0)
-			taken = take(p, &root, now, &e);
-	}
-	if (taken < 0)
+	if (!doc)
+		return plugin_fail(
+			p, now,
+			"it wrote a line that is no JSON (%s); descriptor 2 is "
+			"for other output",
+			e.text);
+	json_root(doc, "line", &root);
+	if (json_expect(&root, JSON_OBJECT, &e) < 0 || take(p, &root, now, &e) < 0)
 		plugin_fail(p, now, "it broke the contract of plugins: %s", e.text);
 }
 

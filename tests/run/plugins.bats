@@ -92,7 +92,7 @@ assert run("echo $PATH | cut -d: -f1; echo $PYTHONPATH").content.split() == [
 
 @test "a line that is no message of the contract fails the action, and the plugin begins anew" {
 	acts '
-for text, error in [("nonsense", "a value was expected"), ("[]", "an object was expected"), ("{}", "without ready"),
+for text, error in [("nonsense", "no JSON (line 1, column 1: a value was expected); descriptor 2 is for other output"), ("[]", "an object was expected"), ("{}", "without ready"),
                     ("{\"call\":CALL}", "without output, answer or error"), ("{\"ready\":true}", "twice"),
                     ("{\"call\":99,\"answer\":{}}", "call 99, which is not under way"),
                     ("{\"call\":CALL,\"answer\":{\"other\":1}}", "its schema has no \x27other\x27"),
