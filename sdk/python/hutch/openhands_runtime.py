@@ -148,14 +148,15 @@ class HutchRuntime(Runtime):
         return self._do(action)
 
     def get_mcp_config(self, extra_stdio_servers: Any = None) -> Any:
-        mcp = self.config.mcp
-        mcp.stdio_servers += [one for one in extra_stdio_servers or [] if one not in mcp.stdio_servers]
-        return mcp
+        """The configured servers that have an address.  OpenHands would start the command of a stdio
+        server on this host, outside of the sandbox, and a microagent of the repository that the
+        agent works on may name such a server (`extra_stdio_servers`)."""
+        return self.config.mcp.model_copy(update={"stdio_servers": []})
 
     async def call_tool_mcp(self, action: Any) -> Observation:
         from openhands.mcp.utils import call_tool_mcp, create_mcp_clients
         mcp = self.get_mcp_config()
-        clients = await create_mcp_clients(mcp.sse_servers, mcp.shttp_servers, self.sid, mcp.stdio_servers)
+        clients = await create_mcp_clients(mcp.sse_servers, mcp.shttp_servers, self.sid)
         if not clients:
             return ErrorObservation("No MCP server is configured, or none could be reached.")
         return await call_tool_mcp(clients, action)

@@ -6,9 +6,11 @@ import pathlib
 import traceback
 
 from openhands.core.config import OpenHandsConfig
+from openhands.core.config.mcp_config import MCPStdioServerConfig
 from openhands.events import EventStream
 from openhands.events.action import (BrowseURLAction, CmdRunAction, FileEditAction, FileReadAction, FileWriteAction,
                                      IPythonRunCellAction)
+from openhands.events.action.mcp import MCPAction
 from openhands.llm.llm_registry import LLMRegistry
 from openhands.runtime import get_runtime_cls
 from openhands.runtime.plugins import JupyterRequirement
@@ -58,12 +60,25 @@ def checks(runtime, folder):
     zipped.unlink()
 
 
+def check_mcp(runtime, folder):
+    """OpenHands starts the commands of stdio servers in its own process, and the microagents of a repository may
+    name such servers."""
+    made = [folder.parent / name for name in ("configured", "named")]
+    configured, named = (MCPStdioServerConfig(name=path.name, command="touch", args=[str(path)]) for path in made)
+    runtime.config.mcp.stdio_servers.append(configured)
+    config = runtime.get_mcp_config([named])
+    o = call_async_from_sync(runtime.call_tool_mcp, 60, MCPAction(name="any", arguments={}))
+    say(not config.stdio_servers and not any(path.exists() for path in made) and "No MCP server" in o.content,
+        "no stdio server is started on this host", (config, o))
+
+
 def main():
     folder = pathlib.Path("runtime").absolute()
     folder.mkdir()
     runtime = begin(folder)
     try:
         checks(runtime, folder)
+        check_mcp(runtime, folder)
     finally:
         runtime.close()
     left = os.popen(f"{os.environ['HUTCH']} ps -q").read()
