@@ -177,14 +177,16 @@ class HutchRuntime(Runtime):
         self._box().upload(host_src, sandbox_dest.rstrip("/") + "/")
 
     def copy_from(self, path: str) -> Path:
-        """Copies out a file or a folder, and gives the path of a zip archive with it."""
+        """Copies out a file or a folder, and gives the path of a zip archive with it.  A link at `path`
+        is followed inside.  Links in the copy would lead to files of this host, and are left out."""
         zipped = tempfile.NamedTemporaryFile(suffix=".zip", delete=False)
         with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(zipped, "w", zipfile.ZIP_DEFLATED) as archive:
             copy = os.path.join(folder, "copy")
-            self._box().download(path, copy)
-            for file in sorted(Path(copy).rglob("*")) if os.path.isdir(copy) else [Path(copy)]:
+            self._box().download(path, copy, follow=True)
+            is_folder = os.path.isdir(copy) and not os.path.islink(copy)
+            for file in sorted(Path(copy).rglob("*")) if is_folder else [Path(copy)]:
                 if not file.is_symlink():
-                    archive.write(file, file.relative_to(copy) if os.path.isdir(copy) else os.path.basename(path))
+                    archive.write(file, file.relative_to(copy) if is_folder else os.path.basename(path))
         return Path(zipped.name)
 
     # --- others ---

@@ -4,6 +4,7 @@ Needs the package openhands-ai of that version in the Python that runs it, and H
 import os
 import pathlib
 import traceback
+import zipfile
 
 from openhands.core.config import OpenHandsConfig
 from openhands.core.config.mcp_config import MCPStdioServerConfig
@@ -60,6 +61,27 @@ def checks(runtime, folder):
     zipped.unlink()
 
 
+def check_links(runtime, folder):
+    """The files in a zip archive are those inside, wherever a link leads on this host."""
+    host = folder.parent / "host"
+    host.mkdir()
+    (host / "secret").write_text("of the host\n")
+    runtime.run_action(CmdRunAction(command="mkdir /tmp/real; echo inside >/tmp/real/file; ln -s real /tmp/to; "
+                                            f"ln -s {host} /tmp/out; ln -s {host} /tmp/real/out"))
+
+    def names(path):
+        try:
+            zipped = runtime.copy_from(path)
+        except Exception as e:
+            return type(e).__name__
+        with zipfile.ZipFile(zipped) as archive:
+            zipped.unlink()
+            return archive.namelist()
+    got = [names(f"/tmp/{name}") for name in ("real", "to", "out", "real/out")]
+    say(got[:2] == [["file"], ["file"]] and not any("secret" in one for one in got[2:]),
+        "links lead to no file of this host", got)
+
+
 def check_mcp(runtime, folder):
     """OpenHands starts the commands of stdio servers in its own process, and the microagents of a repository may
     name such servers."""
@@ -78,6 +100,7 @@ def main():
     runtime = begin(folder)
     try:
         checks(runtime, folder)
+        check_links(runtime, folder)
         check_mcp(runtime, folder)
     finally:
         runtime.close()
