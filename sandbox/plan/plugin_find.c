@@ -209,8 +209,10 @@ static int find_name(struct policy *p, const char *name, struct err *e)
 	AUTO_FREE char *folder = manifest_is_name(name) ? plugin_find_shipped(name)
 							: NULL;
 
-	if (!manifest_is_name(name) || (!folder && p->image == IMAGE_HOST))
-		return plugin_find_absent(name, e) < 0 ? err_in(e, "--plugin") : 0;
+	if (!folder && (p->image == IMAGE_HOST || !manifest_is_name(name))) {
+		(void)plugin_find_absent(name, e);
+		return err_in(e, "--plugin");
+	}
 	struct plugin_use *use = add(p, name, e);
 	if (!use)
 		return -1;
