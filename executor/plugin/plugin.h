@@ -42,8 +42,8 @@ struct call {
 	uint64_t timeout_ms;
 	bool is_streamed;
 	bool is_sent;	     /* the process has its line */
-	const char *stopped; /* the reason of the cancel that the process was told: static;
-			      * NULL: none */
+	uint32_t stopped;    /* OUTCOME_TIMED_OUT or OUTCOME_CANCELLED: the process was
+			      * told to answer now; OUTCOME_DONE: it was not */
 	char *line;	     /* owned; the line for the process, until it is sent */
 	const char *action;  /* borrowed from the manifest: its name */
 };

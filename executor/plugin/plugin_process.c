@@ -86,13 +86,6 @@ static char *with_tail(const struct plugin *p, const char *reason)
 				      reason, (int)len, p->tail);
 }
 
-static uint32_t outcome_of(const struct call *c)
-{
-	if (!c->stopped)
-		return OUTCOME_ERROR;
-	return !strcmp(c->stopped, "timeout") ? OUTCOME_TIMED_OUT : OUTCOME_CANCELLED;
-}
-
 /* Keeps the reason, tells it, and fails the call under way. */
 static void note_failure(struct plugin *p, const char *reason)
 {
@@ -100,7 +93,8 @@ static void note_failure(struct plugin *p, const char *reason)
 	p->failure = with_tail(p, reason);
 	plugin_say_state(p, PLUGIN_FAILED, p->failure);
 	if (p->call.id)
-		plugin_answer_failure(p, outcome_of(&p->call), p->failure);
+		plugin_answer_failure(
+			p, p->call.stopped ? p->call.stopped : OUTCOME_ERROR, p->failure);
 }
 
 void plugin_fail(struct plugin *p, int64_t now, const char *fmt, ...)

@@ -272,16 +272,16 @@ int plugins_call(struct plugins *s, const struct frame *f, int64_t now, struct e
 }
 
 /* Tells the process that the answer is wanted now. */
-static void hurry(struct plugin *p, const char *reason, int64_t now)
+static void hurry(struct plugin *p, enum outcome why, int64_t now)
 {
 	struct buffer b;
 
-	p->call.stopped = reason;
+	p->call.stopped = why;
 	p->due = now + p->manifest.grace_ms;
 	json_write_begin(&b);
 	json_write_open(&b, NULL, "{");
 	json_write_number(&b, "cancel", p->call.id);
-	json_write_text(&b, "reason", reason);
+	json_write_text(&b, "reason", why == OUTCOME_TIMED_OUT ? "timeout" : "cancelled");
 	json_write_close(&b, "}\n");
 	if (plugin_say(p, (const char *)buffer_data(&b), buffer_len(&b)))
 		plugin_write(p, now);
@@ -299,7 +299,7 @@ bool plugins_cancel(struct plugins *s, uint32_t id, int64_t now)
 	if (!p->call.is_sent)
 		plugin_answer_failure(p, OUTCOME_CANCELLED, "the action was cancelled");
 	else if (!p->call.stopped)
-		hurry(p, "cancelled", now);
+		hurry(p, OUTCOME_CANCELLED, now);
 	return true;
 }
 
@@ -424,11 +424,13 @@ static void expire(struct plugin *p, int64_t now)
 	else if (p->phase == PLUGIN_BEGINS)
 		plugin_fail(p, now, "it was not ready within %u ms", p->manifest.ready_ms);
 	else if (p->phase == PLUGIN_UP && p->call.is_sent && !p->call.stopped)
-		hurry(p, "timeout", now);
+		hurry(p, OUTCOME_TIMED_OUT, now);
 	else if (p->phase == PLUGIN_UP && p->call.is_sent)
-		plugin_fail(p, now, "it did not answer within %u ms after its action's %s",
+		plugin_fail(p, now,
+			    "it did not answer within %u ms after its action's %s",
 			    p->manifest.grace_ms,
-			    *p->call.stopped == 't' ? "time-out" : "cancellation");
+			    p->call.stopped == OUTCOME_TIMED_OUT ? "time-out"
+								 : "cancellation");
 }
 
 void plugins_expire(struct plugins *s, int64_t now)
