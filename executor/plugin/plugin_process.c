@@ -153,7 +153,7 @@ void plugin_ended(struct plugin *p, int status, int64_t now)
 		;
 	if (p->phase == PLUGIN_DEAD)
 		return;
-	if (!was_killed && p->phase != PLUGIN_KILLED) {
+	if (p->phase != PLUGIN_KILLED) {
 		plugin_read_errors(p);
 		describe_end(p, status, reason, sizeof(reason));
 		note_failure(p, reason);
