@@ -93,6 +93,7 @@ static void test_a_fault_is_told_with_its_place(void **state)
 		{ "{}", "plugin.json.name: a name of 1 to 32" },
 		{ "{\"name\":\"P\"}", "plugin.json.name: a name" },
 		{ "{\"name\":\"1p\"}", "plugin.json.name: a name" },
+		{ "{\"name\":\"a/b\"}", "plugin.json.name: a name" },
 		{ "{\"name\":\"q\",\"version\":\"1\"}", "it is 'q', and the folder's name is 'p'" },
 		{ "{\"name\":\"p\"}", "plugin.json.version: a text of 1 to 32 visible ASCII" },
 		{ "{\"name\":\"p\",\"version\":\"\\u001b[2J\"}", "plugin.json.version: a text of 1 to 32 visible ASCII" },
@@ -128,6 +129,9 @@ static void test_a_fault_is_told_with_its_place(void **state)
 		{ BEGIN ",\"python_path\":\"..\"}", "plugin.json.python_path: a path below" },
 		{ BEGIN ",\"port\":{\"inside\":0}}", "plugin.json.port.inside: a port" },
 		{ BEGIN ",\"port\":{\"inside\":65536}}", "plugin.json.port.inside: a port" },
+		{ BEGIN ",\"path\":\"\"}", "plugin.json.path: a text of 1 to 255" },
+		{ BEGIN ",\"port\":{\"inside\":1,\"more\":2}}", "plugin.json.port" },
+		{ BEGIN ",\"install\":{\"program\":\"i\",\"more\":1}}", "plugin.json.install" },
 		{ BEGIN ",\"port\":{}}", "plugin.json.port: a member \"inside\"" },
 		{ BEGIN ",\"url\":\"/\"}", "a port beside \"url\"" },
 		{ BEGIN ",\"port\":{\"inside\":1},\"url\":\"@h/${token}\"}", "plugin.json.url: a path and query" },
@@ -148,6 +152,128 @@ static void test_a_fault_is_told_with_its_place(void **state)
 		if (!strstr(e.text, rows[i].says))
 			fail_msg("%s\n says '%s'", rows[i].text, e.text);
 	}
+}
+
+/* Returns BEGIN, COUNT times `one` with a number in it, and END; allocated. */
+static char *many(const char *begin, const char *one, unsigned count, const char *end)
+{
+	char *all = text_copy(begin);
+
+	for (unsigned i = 0; i < count; i++) {
+		char *longer = text_format("%s%s\"m%u\"%s", all, i ? "," : "", i, one);
+		free(all);
+		all = longer;
+	}
+	char *text = text_format("%s%s", all, end);
+	free(all);
+	return text;
+}
+
+static void test_each_list_and_object_has_its_bound(void **state)
+{
+	static const struct {
+		const char *begin, *one;
+		unsigned max;
+		const char *end, *says;
+	} rows[] = {
+		{ BEGIN ",\"command\":[", "", MANIFEST_WORDS_MAX, "]}",
+		  "at most 64 texts" },
+		{ BEGIN ",\"environment\":{", ":\"\"", MANIFEST_WORDS_MAX, "}}",
+		  "at most 64 variables" },
+		{ RUNS ",\"actions\":{", ":{}", MANIFEST_ACTIONS_MAX, "}}",
+		  "at most 32 actions" },
+		{ RUNS ",\"actions\":{\"a\":{\"args\":{", ":\"any\"",
+		  MANIFEST_MEMBERS_MAX, "}}}}", "at most 64 members" },
+		{ RUNS ",\"actions\":{\"a\":{\"answer\":{", ":\"text\"",
+		  MANIFEST_MEMBERS_MAX, "}}}}", "at most 64 members" },
+	};
+	struct manifest m;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		AUTO_FREE char *most =
+			many(rows[i].begin, rows[i].one, rows[i].max, rows[i].end);
+		AUTO_FREE char *more =
+			many(rows[i].begin, rows[i].one, rows[i].max + 1, rows[i].end);
+		if (read_text(most, &m) < 0)
+			fail_msg("%s: %s", most, e.text);
+		manifest_done(&m);
+		if (read_text(more, &m) == 0 || !strstr(e.text, rows[i].says))
+			fail_msg("%s: %s", more, e.text);
+	}
+}
+
+static void test_each_text_has_its_bound(void **state)
+{
+	static const struct {
+		const char *begin, *end;
+		int max;
+	} rows[] = {
+		{ "{\"version\":\"1\",\"name\":\"", "\"}", MANIFEST_NAME_MAX },
+		{ "{\"name\":\"p\",\"version\":\"", "\"}", MANIFEST_NAME_MAX },
+		{ RUNS ",\"actions\":{\"", "\":{}}}", MANIFEST_MEMBER_MAX },
+		{ RUNS ",\"actions\":{\"a\":{\"observation\":\"", "\"}}}",
+		  MANIFEST_MEMBER_MAX },
+		{ RUNS ",\"actions\":{\"a\":{\"message\":\"", "\"}}}", 200 },
+		{ BEGIN ",\"path\":\"", "\"}", 255 },
+		{ BEGIN ",\"port\":{\"inside\":1},\"url\":\"/", "\"}", 254 },
+	};
+	char text[257];
+	struct manifest m;
+
+	(void)state;
+	memset(text, 'a', sizeof(text));
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const char *begin = rows[i].begin, *end = rows[i].end;
+		int max = rows[i].max;
+		AUTO_FREE char *most = text_format("%s%.*s%s", begin, max, text, end);
+		AUTO_FREE char *more = text_format("%s%.*s%s", begin, max + 1, text, end);
+		if (manifest_read(most, strlen(most), NULL, &m, &e) < 0)
+			fail_msg("%s: %s", most, e.text);
+		manifest_done(&m);
+		if (manifest_read(more, strlen(more), NULL, &m, &e) == 0)
+			fail_msg("taken: %s", more);
+	}
+}
+
+static void test_arguments_are_those_of_the_schema(void **state)
+{
+	static const struct {
+		const char *args, *says; /* NULL: they are taken */
+	} rows[] = {
+		{ "{\"t\":\"x\"}", NULL },
+		{ "{\"t\":\"x\",\"n\":1,\"f\":true,\"a\":[1]}", NULL },
+		{ "{\"t\":\"x\",\"n\":null}", NULL },
+		{ "{}", "args.t: it is missing" },
+		{ "{\"t\":null}", "args.t: it is missing" },
+		{ "{\"t\":\"x\",\"y\":1}", "'act' takes no 'y'" },
+		{ "{\"t\":1}", "args.t: a string" },
+		{ "{\"t\":\"x\",\"n\":\"1\"}", "args.n: a number" },
+		{ "{\"t\":\"x\",\"f\":0}", "args.f: true or false" },
+		{ "[]", "args: an object" },
+	};
+	struct manifest m;
+	struct json_at args;
+
+	(void)state;
+	assert_int_equal(
+		read_text(
+			RUNS
+			",\"actions\":{\"act\":{\"args\":{\"t\":\"text\",\"n\":\"number\","
+			"\"f\":\"flag\",\"a\":\"any\"},\"required\":[\"t\"]}}}",
+			&m),
+		0);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		AUTO_JSON struct json *doc =
+			json_parse(rows[i].args, strlen(rows[i].args), &e);
+		json_root(doc, "args", &args);
+		int taken = manifest_check_args(manifest_action(&m, "act"), &args, &e);
+		if (taken != (rows[i].says ? -1 : 0))
+			fail_msg("%s: %d", rows[i].args, taken);
+		if (rows[i].says && !strstr(e.text, rows[i].says))
+			fail_msg("%s\n says '%s'", rows[i].args, e.text);
+	}
+	manifest_done(&m);
 }
 
 static void test_a_name_below_the_folder_may_have_dots(void **state)
@@ -189,6 +315,9 @@ int main(void)
 		cmocka_unit_test(test_every_member_is_read),
 		cmocka_unit_test(test_a_small_one_has_defaults),
 		cmocka_unit_test(test_a_fault_is_told_with_its_place),
+		cmocka_unit_test(test_each_list_and_object_has_its_bound),
+		cmocka_unit_test(test_each_text_has_its_bound),
+		cmocka_unit_test(test_arguments_are_those_of_the_schema),
 		cmocka_unit_test(test_a_name_below_the_folder_may_have_dots),
 		cmocka_unit_test(test_a_file_that_is_too_long_is_refused),
 		cmocka_unit_test(test_a_word_is_expanded_wherever_it_names_the_folder),

@@ -1,5 +1,6 @@
 /* plugin: the messages about plugins decode to what was encoded, and a field that is out
  * of range is refused. */
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +11,7 @@
 
 #include "base/buffer.h"
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "protocol/action.h"
 #include "protocol/plugin.h"
@@ -68,6 +70,37 @@ static void test_an_offer_is_bounded(void **state)
 	o.actions[0].message = "";
 	o.grace_ms = PLUGIN_MS_MAX + 1;
 	assert_false(takes_offer(&o));
+	o.grace_ms = 0;
+	o.ready_ms = PLUGIN_MS_MAX + 1;
+	assert_false(takes_offer(&o));
+	o.ready_ms = 0;
+	o.timeout_ms = PLUGIN_MS_MAX + 1;
+	assert_false(takes_offer(&o));
+	o.timeout_ms = 0;
+	o.version = long_name;
+	assert_false(takes_offer(&o));
+	o.version = "1";
+	assert_true(takes_offer(&o));
+}
+
+static void test_an_offer_of_more_actions_than_fit_is_refused(void **state)
+{
+	struct plugin_offer got;
+
+	(void)state;
+	size_t begun = frame_begin(&b, MSG_OFFER, 7);
+	frame_put_text(&b, "1");
+	for (int i = 0; i < 3; i++)
+		frame_put_u32(&b, 0);
+	frame_put_u32(&b, PLUGIN_ACTIONS_MAX + 1);
+	for (unsigned i = 0; i <= PLUGIN_ACTIONS_MAX; i++) {
+		frame_put_text(&b, "a");
+		frame_put_text(&b, "a");
+		frame_put_text(&b, "");
+	}
+	assert_int_equal(frame_end(&b, begun, &e), 0);
+	struct frame f = one_frame(MSG_OFFER, 7);
+	assert_int_equal(plugin_get_offer(&f, &got, &e), -1);
 }
 
 static bool takes_state(uint32_t of, const char *reason)
@@ -85,7 +118,12 @@ static bool takes_state(uint32_t of, const char *reason)
 
 static void test_only_a_failure_has_a_reason(void **state)
 {
+	char long_text[PLUGIN_REASON_MAX + 2] = "";
+
 	(void)state;
+	memset(long_text, 'a', PLUGIN_REASON_MAX + 1);
+	assert_false(takes_state(PLUGIN_FAILED, long_text));
+	assert_true(takes_state(PLUGIN_FAILED, long_text + 1));
 	assert_true(takes_state(PLUGIN_READY, ""));
 	assert_true(takes_state(PLUGIN_FAILED, "why"));
 	assert_true(takes_state(PLUGIN_FAILED, ""));
@@ -111,6 +149,45 @@ static void test_a_call_comes_as_it_went(void **state)
 	assert_string_equal(got.action, "a");
 	assert_memory_equal(got.args.data, "{}", 2);
 	assert_int_equal(got.args.len, 2);
+}
+
+static bool takes_call(const struct plugin_call *c)
+{
+	struct plugin_call got;
+
+	assert_int_equal(plugin_put_call(&b, 7, c, &e), 0);
+	struct frame f = one_frame(MSG_CALL, 7);
+	bool is_taken = plugin_get_call(&f, &got, &e) == 0;
+	buffer_consume(&b, SIZE_MAX);
+	return is_taken;
+}
+
+static void test_a_call_is_bounded(void **state)
+{
+	const struct plugin_call good = {
+		.plugin = 3, .timeout_ms = PLUGIN_MS_MAX, .cwd = "/c", .action = "a"
+	};
+	AUTO_FREE char *args = mem_zeroed(1, PLUGIN_ARGS_MAX + 1);
+	char cwd[PATH_MAX + 1] = "";
+	struct plugin_call c = good;
+
+	(void)state;
+	memset(cwd, 'a', PATH_MAX);
+	assert_true(takes_call(&c));
+	c.timeout_ms++;
+	assert_false(takes_call(&c));
+	c = good;
+	c.cwd = cwd;
+	assert_false(takes_call(&c));
+	c.cwd = cwd + 1;
+	assert_true(takes_call(&c));
+	c.action = "a b";
+	assert_false(takes_call(&c));
+	c = good;
+	c.args = (struct bytes){ (const uint8_t *)args, PLUGIN_ARGS_MAX };
+	assert_true(takes_call(&c));
+	c.args.len++;
+	assert_false(takes_call(&c));
 }
 
 /* --- answers ------------------------------------------------------------------------ */
@@ -158,10 +235,13 @@ static void test_a_part_out_of_its_range_is_refused(void **state)
 	assert_false(TAKES({ "x", PART_EMPTY | PART_ITEM, 0 }));
 	assert_false(TAKES({ "x", PART_DATA | PART_ITEM, 0 }));
 	assert_false(TAKES({ "x", PART_NOTE, 0 }));
+	assert_false(TAKES({ "", PART_NOTE | PART_ITEM, 0 }));
 	assert_false(TAKES({ "", PART_TEXT, 0 }));
 	assert_false(TAKES({ "x\"", PART_TEXT, 0 }));
 	assert_false(TAKES({ "x", PART_TEXT, PLUGIN_ANSWER_MAX + 1 }));
 	assert_false(TAKES({ "x", PART_TEXT, PLUGIN_ANSWER_MAX }, { "y", PART_PNG, 1 }));
+	/* Their sum is 1. */
+	assert_false(TAKES({ "x", PART_TEXT, UINT64_MAX }, { "y", PART_TEXT, 2 }));
 }
 
 static void test_no_member_stands_twice(void **state)
@@ -180,12 +260,14 @@ static void test_no_member_stands_twice(void **state)
 static void test_a_failure_has_its_reason_and_nothing_else(void **state)
 {
 	const struct plugin_part reason = { "content", PART_TEXT, 3 };
+	const struct plugin_part number = { "content", PART_NUMBER, 3 };
 	const struct plugin_part two[] = { reason, { "x", PART_TEXT, 0 } };
 
 	(void)state;
 	assert_true(takes_answer(OUTCOME_ERROR, &reason, 1));
 	assert_false(takes_answer(OUTCOME_ERROR, two, 2));
 	assert_false(takes_answer(OUTCOME_ERROR, two, 0));
+	assert_false(takes_answer(OUTCOME_ERROR, &number, 1));
 	assert_false(takes_answer(OUTCOME_COUNT, &reason, 1));
 }
 
@@ -205,6 +287,24 @@ static void test_the_largest_answer_fits(void **state)
 	assert_true(takes_answer(OUTCOME_DONE, parts, PLUGIN_PARTS_MAX));
 }
 
+static void test_an_answer_of_more_parts_than_fit_is_refused(void **state)
+{
+	struct plugin_answer got[2]; /* the second one is where it would write */
+
+	(void)state;
+	size_t begun = frame_begin(&b, MSG_ANSWERED, 7);
+	frame_put_u32(&b, OUTCOME_DONE);
+	frame_put_u32(&b, PLUGIN_PARTS_MAX + 1);
+	for (unsigned i = 0; i <= PLUGIN_PARTS_MAX; i++) {
+		frame_put_text(&b, "a");
+		frame_put_u32(&b, PART_TEXT | PART_ITEM);
+		frame_put_u64(&b, 0);
+	}
+	assert_int_equal(frame_end(&b, begun, &e), 0);
+	struct frame f = one_frame(MSG_ANSWERED, 7);
+	assert_int_equal(plugin_get_answer(&f, got, &e), -1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, one_frame_setup, one_frame_teardown)
 
 int main(void)
@@ -212,13 +312,16 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_an_offer_comes_as_it_went),
 		TEST(test_an_offer_is_bounded),
+		TEST(test_an_offer_of_more_actions_than_fit_is_refused),
 		TEST(test_only_a_failure_has_a_reason),
 		TEST(test_a_call_comes_as_it_went),
+		TEST(test_a_call_is_bounded),
 		TEST(test_an_answer_has_parts_of_all_kinds),
 		TEST(test_a_part_out_of_its_range_is_refused),
 		TEST(test_no_member_stands_twice),
 		TEST(test_a_failure_has_its_reason_and_nothing_else),
 		TEST(test_the_largest_answer_fits),
+		TEST(test_an_answer_of_more_parts_than_fit_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
