@@ -4,12 +4,17 @@
 #include "actions/redact_json.h"
 #include "base/json_write.h"
 #include "base/own.h"
+#include "base/redact.h"
 #include "policy/label.h"
 #include "policy/policy.h"
 #include "sandbox/launch/launch.h"
 #include "sandbox/launch/result.h"
 #include "supervisor/confine.h"
 #include "supervisor/supervisor.h"
+
+/* The most bytes of JSON that the info has of the errors of all plugins: the inside writes
+ * most of them, and the copy of the info in the registry is bounded (REGISTRY_TEXT_MAX). */
+#define ERRORS_SHOWN 8192
 
 char *supervisor_limits(const struct supervisor *s)
 {
@@ -116,6 +121,29 @@ static char *url_of(const struct ports *ports, const struct known_plugin *p)
 	return NULL;
 }
 
+/* Returns the reason of a failure as JSON of `most` bytes at most, allocated.  The
+ * secrets are redacted before the cut, which could halve one. */
+static char *error_of(const struct supervisor *s, const struct known_plugin *p,
+		      size_t most)
+{
+	AUTO_FREE char *all = p->reason ? redact_copy(&s->dispatcher.secrets, p->reason)
+					: NULL;
+	char *error = NULL;
+
+	for (size_t len = all ? strlen(all) : 0; !error || strlen(error) > most;
+	     len /= 2) {
+		struct buffer b;
+		free(error);
+		json_write_begin(&b);
+		if (all)
+			json_write_bytes(&b, NULL, all, len);
+		else
+			json_write_raw(&b, NULL, "null");
+		error = json_write_end(&b);
+	}
+	return error;
+}
+
 static void put_plugins(const struct supervisor *s, struct buffer *b)
 {
 	const struct plugin_table *t = &s->dispatcher.plugins;
@@ -124,7 +152,10 @@ static void put_plugins(const struct supervisor *s, struct buffer *b)
 	for (size_t i = 0; i < t->count; i++) {
 		AUTO_FREE char *url = url_of(&s->launch->ports, &t->all[i]);
 		json_write_open(b, NULL, "{");
-		plugin_table_put(b, &t->all[i]);
+		AUTO_FREE char *error = error_of(s, &t->all[i], ERRORS_SHOWN / t->count);
+		json_write_text(b, "name", t->all[i].name);
+		json_write_text(b, "state", plugin_table_state_name(&t->all[i]));
+		json_write_raw(b, "error", error);
 		json_write_text(b, "version", t->all[i].version);
 		json_write_text(b, "url", url);
 		json_write_close(b, "}");

@@ -330,6 +330,33 @@ plugins() {
 		'[{"name":"wild","state":"ready","error":null,"version":"1.0","url":null}]' ]
 }
 
+@test "plugins that fail with long words leave room for the rest of what is told of a sandbox" {
+	cat >"$T/words" <<-'SH'
+		for n in $(seq 80); do printf %s "$KEY"; done >&2
+		head -c 3000 /dev/zero | tr '\0' '\1' >&2
+		echo end >&2; exit 3
+	SH
+	names=(one two three four)
+	for name in "${names[@]}"; do
+		mkdir "$T/$name"
+		cp "$T/words" "$T/$name/words"
+		jq -n --arg name "$name" '{$name, version: "1", actions: {($name): {}}, command: ["sh", "${plugin}/words"]}' \
+			>"$T/$name/plugin.json"
+	done
+	chmod -R a+rX "$T"
+	KEY=s3cr3t-value hutch create --secret KEY "${names[@]/#/--plugin=$T/}" box
+	for name in "${names[@]}"; do
+		echo "{\"action\":\"$name\"}" | "$HUTCH" act box | grep -q 'exit code 3; it wrote last:.n<secret-hidden>.*end"'
+	done
+	hutch events box
+	[[ $output == *"<secret-hidden>"* && $output != *s3cr3t* ]]
+	hutch rename box other
+	((status == 0))
+	hutch inspect other
+	[[ $output == *"<secret-hidden>"* && $output != *s3cr3t* ]]
+	jq -e '.[0].plugins | length == 4 and all(.error | test("^the plugin .*exit code 3"))' <<<"$output"
+}
+
 @test "a kept sandbox starts again when its plugin was installed or has moved" {
 	is_root && skip "root's sandboxes see no installation"
 	image img
