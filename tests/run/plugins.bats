@@ -101,6 +101,10 @@ for text, error in [("nonsense", "no JSON (line 1, column 1: a value was expecte
                     ("{\"call\":CALL,\"answer\":{\"picture\":\"aGk=\"}}", "a PNG in base64 was expected"),
                     ("{\"call\":CALL,\"answer\":{},\"data\":{\"a b\":\"\"}}", "data: a name"),
                     ("{\"call\":CALL,\"answer\":{},\"more\":1}", "more"), ("{\"ask\":1}", "it asked for nothing"),
+                    ("{\"ready\":true,\"more\":1}", "\x27more\x27"), ("{\"failed\":\"\",\"more\":1}", "\x27more\x27"),
+                    ("{\"call\":CALL,\"output\":\"\",\"more\":1}", "\x27more\x27"), ("{\"call\":CALL,\"error\":\"\",\"more\":1}", "\x27more\x27"),
+                    ("{\"ask\":1,\"more\":1}", "\x27more\x27"), ("{\"ask\":1,\"edit\":{\"more\":1}}", "\x27more\x27"),
+                    ("{\"ask\":1,\"edit\":{\"path\":\"" + "a" * 4096 + "\"}}", "that is too long"),
                     ("{\"call\":CALL,\"answer\":{\"words\":[" + ",".join(["\"\""] * 300) + "]}}", "256 members")]:
     fails(wild("lines", lines=[text]), error)
     well()
@@ -114,6 +118,10 @@ assert o.content == "one"
 # The process has the next action already, or has not, when its wrong line is read.
 o = wild("echo")
 assert o.observation == "wild_one" or "which is not under way" in o.content, o
+well()
+assert wild("lines", lines=["{\"call\":CALL,\"answer\":{}}", "{\"call\":0,\"answer\":{}}"]).observation == "wild_one"
+o = wild("echo")
+assert o.observation == "wild_one" or "call 0, which is not under way" in o.content, o
 well()
 assert wild("lines", lines=["{\"call\":CALL,\"error\":\"mine, and as it is\"}"]).content == "mine, and as it is"
 well()'
@@ -224,22 +232,30 @@ assert all(answers[100 + n] == ["/workspace", "/tmp"][n % 2] for n in range(20))
 }
 
 @test "a plugin without plugin.json, with a wrong one or without its programs fails for good" {
-	for name in absent_json bad_json needs own lost; do mkdir -p "$T/$name"; done
+	for name in absent_json bad_json fifo long needs own early lost; do mkdir -p "$T/$name"; done
 	echo '{"name": "bad_json", "version": "1", "command": ["x"], "nonsense": 1}' >"$T/bad_json/plugin.json"
 	echo '{"name": "needs", "version": "1", "command": ["sh"], "requires": {"programs": ["no-such-thing"]},
 		"actions": {"needy": {}}}' >"$T/needs/plugin.json"
+	echo '{"name": "early", "version": "1", "command": ["echo", "{\"ask\":1}"], "actions": {"early": {}}}' \
+		>"$T/early/plugin.json"
+	mkfifo "$T/fifo/plugin.json"
+	head -c 65537 /dev/zero >"$T/long/plugin.json"
 	echo '{"name": "lost", "version": "1", "command": ["no-such-program"], "actions": {"lost": {}}}' >"$T/lost/plugin.json"
 	chmod -R a+rX "$T"
+	bad fifo 'read .*/fifo/plugin.json: it is not a regular file'
+	bad long 'read .*/long/plugin.json: larger than 65536 bytes'
 	bad absent_json 'read .*/absent_json/plugin.json: No such file or directory'
 	echo '{"name": "own", "version": "1", "command": ["cat"], "actions": {"run": {}}}' >"$T/own/plugin.json"
 	bad own '.*/own: plugin.json.actions.run: an action that hutch does not do itself was expected'
 	bad bad_json ".*/bad_json: plugin.json: unknown key 'nonsense'.*"
 	"$here/act.py" "$HUTCH" '
+o = a.action("early")
+assert "its first line was neither \"ready\" nor \"failed\"" in o.content, o
 o = a.action("needy")
 assert "requires \x27no-such-thing\x27, which is not in the sandbox" in o.content, o
 o = a.action("lost")
 assert "\x27no-such-program\x27 could not be started: find the program: No such file" in o.content, o
-assert run("echo on").content == "on"' --plugin "$T/needs" --plugin "$T/lost"
+assert run("echo on").content == "on"' --plugin "$T/needs" --plugin "$T/lost" --plugin "$T/early"
 }
 
 # bad NAME PATTERN: hutch act with this plugin fails, and says that on one line.

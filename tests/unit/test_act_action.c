@@ -14,9 +14,11 @@
 #include "actions/action_git.h"
 #include "base/err.h"
 #include "base/list.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "policy/plugin/manifest.h"
 #include "protocol/action.h"
+#include "protocol/plugin.h"
 
 static int decode(const char *line, struct action *ret, struct err *e)
 {
@@ -73,6 +75,30 @@ static void test_any_other_action_may_be_a_plugins(void **state)
 	assert_non_null(
 		strstr(e.text, "'think' is not defined. Available actions: run, "));
 	action_done(&a);
+}
+
+static void test_the_name_and_the_arguments_of_a_plugins_action_are_bounded(void **state)
+{
+	char name[PLUGIN_NAME_MAX + 2] = "";
+	AUTO_FREE char *args = mem_zeroed(1, PLUGIN_ARGS_MAX + 1);
+	struct action a;
+	struct err e;
+
+	(void)state;
+	memset(name, 'a', PLUGIN_NAME_MAX + 1);
+	memset(args, 'x', PLUGIN_ARGS_MAX);
+	for (size_t more = 0; more <= 1; more++) {
+		AUTO_FREE char *long_name =
+			text_format("{\"action\":\"%s\"}", name + 1 - more);
+		assert_int_equal(decode(long_name, &a, &e), more ? -1 : 0);
+		action_done(&a);
+		/* `{"":""}` has seven bytes. */
+		AUTO_FREE char *long_args = text_format(
+			"{\"action\":\"a\",\"args\":{\"\":\"%s\"}}", args + 7 - more);
+		assert_int_equal(decode(long_args, &a, &e), more ? -1 : 0);
+		action_done(&a);
+	}
+	assert_non_null(strstr(e.text, "args: more than"));
 }
 
 static bool is_claimable(const char *name)
@@ -605,6 +631,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_least_that_is_needed),
 		cmocka_unit_test(test_any_other_action_may_be_a_plugins),
+		cmocka_unit_test(
+			test_the_name_and_the_arguments_of_a_plugins_action_are_bounded),
 		cmocka_unit_test(test_no_plugin_can_claim_an_action_of_hutch),
 		cmocka_unit_test(test_all_that_a_client_sends),
 		cmocka_unit_test(test_invalid_actions_are_refused_with_a_reason),
