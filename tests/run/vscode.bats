@@ -34,6 +34,7 @@ gate() {
 			socket.on("end", () => fs.writeFileSync("closed", "closed\n")).resume();
 			fs.writeFileSync("asked", "asked\n");
 		});
+		fs.writeFileSync("token", String(process.env.HUTCH_PLUGIN_TOKEN));
 		fs.writeFileSync("server.pid", `${process.pid}\n`);
 		server.listen(socket, () => console.log("HTTP server listening on " + socket));
 	JS
@@ -52,8 +53,12 @@ gate() {
 	[ "$(curl -so said -w '%{http_code}' "$url/x")" = 403 ] && grep -q 'hutch plugin url' said
 	[ "$(curl -so said -w '%{http_code}' "$url/x?tkn=wrong")" = 403 ]
 	[ "$(curl -so said -w '%{http_code}' -H "Cookie: $name=wrong" "$url/x")" = 403 ]
-	[ "$(curl -so said -w '%{http_code} %{redirect_url}' -c jar "$url/x?tkn=secret&folder=/w")" = \
+	[ "$(curl -so said -w '%{http_code}' -H "Cookie: other=secret" "$url/x")" = 403 ]
+	[ "$(<token)" = undefined ]
+	if curl -so said "http://127.0.0.2:$port/x"; then false; fi
+	[ "$(curl -so said -D headers -w '%{http_code} %{redirect_url}' -c jar "$url/x?tkn=secret&folder=/w")" = \
 		"302 $url/x?folder=%2Fw" ]
+	grep -qi '^set-cookie:.*; SameSite=Strict' headers
 	grep -q "#HttpOnly_127.0.0.1.*$name" jar
 	[ "$(curl -sb jar "$url/x?folder=/w")" = "inner GET /x?folder=/w" ]
 	[ "$(curl -sb jar -X POST -d data "$url/y")" = "inner POST /y" ]
