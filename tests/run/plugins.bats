@@ -232,12 +232,17 @@ assert all(answers[100 + n] == ["/workspace", "/tmp"][n % 2] for n in range(20))
 }
 
 @test "a plugin without plugin.json, with a wrong one or without its programs fails for good" {
-	for name in absent_json bad_json fifo long needs own early lost; do mkdir -p "$T/$name"; done
+	for name in absent_json bad_json fifo long needs files own early late lost; do mkdir -p "$T/$name"; done
 	echo '{"name": "bad_json", "version": "1", "command": ["x"], "nonsense": 1}' >"$T/bad_json/plugin.json"
 	echo '{"name": "needs", "version": "1", "command": ["sh"], "requires": {"programs": ["no-such-thing"]},
 		"actions": {"needy": {}}}' >"$T/needs/plugin.json"
 	echo '{"name": "early", "version": "1", "command": ["echo", "{\"ask\":1}"], "actions": {"early": {}}}' \
 		>"$T/early/plugin.json"
+	echo '{"name": "late", "version": "1", "command": ["sleep", "1000"], "ready_s": 0.1, "timeout_s": 0.1, "grace_s": 0.1,
+		"actions": {"late": {}}}' \
+		>"$T/late/plugin.json"
+	echo '{"name": "files", "version": "1", "command": ["sh"], "requires": {"files": ["/no-such-file"]}, "ready_s": 0.1,
+		"actions": {"files": {}}}' >"$T/files/plugin.json"
 	mkfifo "$T/fifo/plugin.json"
 	head -c 65537 /dev/zero >"$T/long/plugin.json"
 	echo '{"name": "lost", "version": "1", "command": ["no-such-program"], "actions": {"lost": {}}}' >"$T/lost/plugin.json"
@@ -251,11 +256,15 @@ assert all(answers[100 + n] == ["/workspace", "/tmp"][n % 2] for n in range(20))
 	"$here/act.py" "$HUTCH" '
 o = a.action("early")
 assert "its first line was neither \"ready\" nor \"failed\"" in o.content, o
+assert "it was not ready within 100 ms" in a.action("late").content
+o = a.action("files")
+assert "requires \x27/no-such-file\x27, which is not in the sandbox" in o.content, o
 o = a.action("needy")
 assert "requires \x27no-such-thing\x27, which is not in the sandbox" in o.content, o
 o = a.action("lost")
 assert "\x27no-such-program\x27 could not be started: find the program: No such file" in o.content, o
-assert run("echo on").content == "on"' --plugin "$T/needs" --plugin "$T/lost" --plugin "$T/early"
+assert run("echo on").content == "on"' --plugin "$T/needs" --plugin "$T/lost" --plugin "$T/early" \
+		--plugin "$T/late" --plugin "$T/files"
 }
 
 # bad NAME PATTERN: hutch act with this plugin fails, and says that on one line.
@@ -416,6 +425,19 @@ assert end() == (0, [])' --plugin count --image "dir:$T/img"
 o = a.action("count")
 assert "plugin.json" in o.content and o.extras["error_id"] == "HUTCH$PLUGIN", o' --plugin count --image "dir:$T/img"
 	done
+	# A file that is too long is told as such; a pipe is not waited for.
+	{ cat "$P/count/plugin.json"; head -c 65537 /dev/zero | tr '\0' ' '; } >img/usr/share/hutch/plugins/count/plugin.json
+	unread 'File too large'
+	rm img/usr/share/hutch/plugins/count/plugin.json
+	mkfifo -m 644 img/usr/share/hutch/plugins/count/plugin.json
+	unread 'Invalid argument'
+}
+
+# unread WORDS: the executor cannot read the plugin.json of the image, for this reason.
+unread() {
+	"$here/act.py" "$HUTCH" "
+o = a.action('count')
+assert 'plugin.json: $1' in o.content, o" --plugin count --image "dir:$T/img"
 }
 
 @test "a plugin that cannot be told of its environment fails, and no action waits for it" {
