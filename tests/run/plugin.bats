@@ -76,14 +76,16 @@ needy() {
 
 @test "install runs the plugin's program in a sandbox, and sandboxes see the result read-only" {
 	is_root && skip "root's sandboxes see no installation"
-	needy 'id -un >who; pwd >>who; echo "$HUTCH_PLUGIN_VENV" >>who; ls /run/hutch/plugins/needy >>who'
+	needy 'id -un >who; pwd >>who; echo "$HUTCH_PLUGIN_VENV" >>who; ls /run/hutch/plugins/needy >>who
+		touch /run/hutch/plugins/needy/x 2>>who || true'
 	hutch plugin install needy
 	((status == 0))
 	[ "$(cat "$HOME/.local/share/hutch/plugins/needy/venv/who")" = "agent
 /run/hutch/plugins/needy.venv
 /run/hutch/plugins/needy.venv
 install.sh
-plugin.json" ]
+plugin.json
+touch: cannot touch '/run/hutch/plugins/needy/x': Read-only file system" ]
 	hutch plugin ls
 	grep -qE '^needy +1 +yes +needy$' <<<"$output"
 	echo '{"action":"run","args":{"command":"cat /run/hutch/plugins/needy.venv/who | head -1; touch /run/hutch/plugins/needy.venv/x"}}' |
