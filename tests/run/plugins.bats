@@ -427,10 +427,10 @@ assert "plugin.json" in o.content and o.extras["error_id"] == "HUTCH$PLUGIN", o'
 	done
 	# A file that is too long is told as such; a pipe is not waited for.
 	{ cat "$P/count/plugin.json"; head -c 65537 /dev/zero | tr '\0' ' '; } >img/usr/share/hutch/plugins/count/plugin.json
-	unread 'File too large'
+	unread 'larger than 65536 bytes'
 	rm img/usr/share/hutch/plugins/count/plugin.json
 	mkfifo -m 644 img/usr/share/hutch/plugins/count/plugin.json
-	unread 'Invalid argument'
+	unread 'it is not a regular file'
 }
 
 # unread WORDS: the executor cannot read the plugin.json of the image, for this reason.
