@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <netlink/msg.h>
 #include <netlink/netlink.h>
 #include <netlink/route/addr.h>
 #include <netlink/route/link.h>
@@ -32,6 +33,7 @@
 
 #define GATE_DEVICE  "gate"
 #define GUEST_DEVICE "eth0"
+#define MESSAGE_MAX  1024 /* bytes of a request or a reply, and more than any has */
 #define LOOPBACK     1 /* the index of lo in each namespace */
 /* Names that no rule allows get addresses of this range; DNS hands them out
  * (egress/dns_names.h). */
@@ -60,14 +62,20 @@ static int failed(int code, const char *what, struct err *e)
 	return -1;
 }
 
-/* Makes a netlink socket, which belongs to the network namespace of this moment. */
+/* Makes a netlink socket, which belongs to the network namespace of this moment.  By itself
+ * libnl has a page for each request and four for each reply, after it has asked for the
+ * reply's size; musl maps and unmaps these anew each time. */
 static struct nl_sock *connect_netlink(struct err *e)
 {
 	struct nl_sock *s = nl_socket_alloc();
 	int code = s ? nl_connect(s, NETLINK_ROUTE) : -NLE_NOMEM;
 
 	if (code == 0)
+		code = nl_socket_set_msg_buf_size(s, MESSAGE_MAX);
+	if (code == 0) {
+		nl_socket_disable_msg_peek(s);
 		return s;
+	}
 	nl_socket_free(s);
 	(void)failed(code, "open a netlink socket", e);
 	return NULL;
@@ -430,21 +438,30 @@ static int join(int inside, struct err *e)
 	return enter_inside(inside, e);
 }
 
+/* Makes the network in the form that the kernel has. */
+static int make_network(struct gateway *g, int inside, struct err *e)
+{
+	g->has_ipv6 = kernel_has_ipv6();
+	g->form = GATEWAY_PAIR;
+	if (make_pair_form(g, inside, e) == 0)
+		return 0;
+	if (e->sys != EOPNOTSUPP)
+		return -1;
+	/* this kernel has no veth devices */
+	g->form = GATEWAY_SINGLE;
+	own_close(&g->space);
+	return enter_inside(inside, e) < 0 ? -1 : make_single_form(g->has_ipv6, e);
+}
+
 int gateway_make(struct gateway *g, int inside, const struct gateway_ports *ports,
 		 struct err *e)
 {
 	if (join(inside, e) < 0)
 		return -1;
-	g->has_ipv6 = kernel_has_ipv6();
-	g->form = GATEWAY_PAIR;
-	if (make_pair_form(g, inside, e) < 0) {
-		if (e->sys != EOPNOTSUPP)
-			return -1;
-		/* this kernel has no veth devices */
-		g->form = GATEWAY_SINGLE;
-		own_close(&g->space);
-		if (enter_inside(inside, e) < 0 || make_single_form(g->has_ipv6, e) < 0)
-			return -1;
-	}
-	return open_sockets(g, ports, e);
+	nlmsg_set_default_size(MESSAGE_MAX);
+	/* musl keeps a page of blocks mapped while one of them is in use. */
+	struct nl_msg *kept = nlmsg_alloc();
+	int result = make_network(g, inside, e);
+	nlmsg_free(kept);
+	return result < 0 ? -1 : open_sockets(g, ports, e);
 }
