@@ -175,6 +175,15 @@ static bool kernel_has_ipv6(void)
 	return access("/proc/sys/net/ipv6", F_OK) == 0;
 }
 
+/* Gives the device one queue each way.  By itself the kernel makes one for each processor
+ * that the machine could have, with a folder in sysfs each; veth devices take no lock when
+ * they send, and so more queues are of no use to the two. */
+static void set_one_queue(struct rtnl_link *device)
+{
+	rtnl_link_set_num_tx_queues(device, 1);
+	rtnl_link_set_num_rx_queues(device, 1);
+}
+
 /* Makes the pair of devices: this namespace's end, and the guest's in `inside`. */
 static int make_pair(struct nl_sock *s, int inside, struct err *e)
 {
@@ -186,6 +195,8 @@ static int make_pair(struct nl_sock *s, int inside, struct err *e)
 	struct rtnl_link *peer = rtnl_link_veth_get_peer(pair);
 	rtnl_link_set_name(peer, GUEST_DEVICE);
 	rtnl_link_set_ns_fd(peer, inside);
+	set_one_queue(pair);
+	set_one_queue(peer);
 	int code = rtnl_link_add(s, pair, NLM_F_CREATE | NLM_F_EXCL);
 	rtnl_link_put(peer);
 	rtnl_link_veth_release(pair);
