@@ -382,14 +382,15 @@ $(B)/libexec/hutch-egress: MUSL_LIBS := $(addprefix $(SYSROOT)/usr/lib/$(MULTIAR
 $(B)/libexec/hutch-egress: HOST_LIBS := $(CAPS_LIBS) $(CARES_LIBS)
 $(B)/libexec/hutch-egress: $(B)/$(LINK)/egress/egress_main.o $(call linked_rooms,egress)
 # The gate makes a sandbox's network by netlink.
-$(B)/libexec/hutch-gate: MUSL_LIBS := $(addprefix $(SYSROOT)/usr/lib/$(MULTIARCH)/,libcap.a libnl-route-3.a libnl-3.a)
-$(B)/libexec/hutch-gate: HOST_LIBS := $(CAPS_LIBS) $(NETLINK_LIBS)
-$(B)/libexec/hutch-gate: $(B)/$(LINK)/egress/gate/main.o $(call linked_rooms,egress/gate)
+GATES := $(B)/libexec/hutch-gate $(B)/bench/single/libexec/hutch-gate
+$(GATES): MUSL_LIBS := $(addprefix $(SYSROOT)/usr/lib/$(MULTIARCH)/,libcap.a libnl-route-3.a libnl-3.a)
+$(GATES): HOST_LIBS := $(CAPS_LIBS) $(NETLINK_LIBS)
+$(GATES): $(B)/$(LINK)/egress/gate/main.o $(call linked_rooms,egress/gate)
 $(B)/host/egress/gate/gateway.o: UNIT_FLAGS += -isystem $(SYSROOT)/usr/include/libnl3
 $(B)/musl/egress/gate/gateway.o: MUSL_CFLAGS += -isystem $(SYSROOT)/usr/include/libnl3
 
 $(B)/hutch $(B)/libexec/hutch-act $(B)/libexec/hutch-docker $(B)/libexec/hutch-supervise $(B)/libexec/hutch-pool \
-$(B)/libexec/hutch-executor $(B)/libexec/hutch-egress $(B)/libexec/hutch-gate:
+$(B)/libexec/hutch-executor $(B)/libexec/hutch-egress $(GATES):
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(LINK_IT)
@@ -914,7 +915,7 @@ $(FUZZ_BIN):
 # floor is linked as hutch is, or the ratio would compare two C libraries.
 .PHONY: bench
 BENCH := $(B)/bench/timer $(B)/bench/nothing $(B)/bench/floor $(B)/bench/judge \
-         $(B)/tests/run/layer
+         $(B)/bench/single/hutch $(B)/tests/run/layer
 bench: all $(BENCH)
 	tests/bench/bench.py --build $(B) $(BENCH_FLAGS)
 
@@ -928,6 +929,14 @@ $(B)/bench/judge: $(B)/$(LINK)/tests/bench/judge.o $(call linked_rooms,policy)
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(LINK_IT)
+
+# hutch with a gate that finds no veth devices, for the other form of a network of rules.
+$(B)/bench/single/libexec/hutch-gate: LDHARDEN += -Wl,--wrap=rtnl_link_veth_alloc
+$(B)/bench/single/libexec/hutch-gate: $(B)/$(LINK)/tests/bench/no_veth.o
+$(B)/bench/single/hutch: $(B)/hutch $(B)/libexec/hutch-executor $(B)/libexec/hutch-egress \
+  $(B)/bench/single/libexec/hutch-gate
+	$(call say,COPY)
+	$(Q)cp $(filter $(B)/libexec/%,$^) $(@D)/libexec/ && cp $< $@
 
 $(B)/bench/%: tests/bench/%.c
 	@mkdir -p $(@D)

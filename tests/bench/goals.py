@@ -26,6 +26,7 @@ MAX_OF_TAR, MAX_OF_UMOCI, MAX_OF_SKOPEO = 1, 0.5, 1.2
 MAX_SNAPSHOT_MS, MAX_FORK_OF_PLAIN = 50, 1.2
 MAX_OF_LOOPBACK, MAX_ADDED_MS = 2, 0.2
 MAX_EGRESS_LAUNCH_MS, MAX_EGRESS_CONNECT_MS, MAX_RELAY_OF_EGRESS = 2.5, 1, 1 / 0.9
+MAX_EGRESS_CPU_MS, MAX_200_RULES_MS = 3, 0.3
 MAX_EGRESS_IDLE_MIB, MAX_EGRESS_MANY_MIB = 1.5, 64
 # Memory is compared before and after many rounds: a page or two may be touched for the
 # first time in the last rounds, which is no leak.
@@ -75,6 +76,18 @@ def memory_total(result):
     ours = [process.get("private_kib") for process in processes
             if process["role"] != "command"]
     return None if None in ours else sum(ours)
+
+
+def egress_connections(result):
+    """Goals of a connection by rules, in either form."""
+    for name, what in (("allow", "a connection by rules"), ("single", "  in the form without veth"),
+                       ("rules", "  with 200 rules before its own")):
+        way = ("egress", "connections", name)
+        yield (f"{what}: added to it, p50 ms", MAX_EGRESS_CONNECT_MS,
+               number(result, *way, "added_connect_ms"), False)
+        for kind, word in (("down", "into the sandbox"), ("up", "out of it")):
+            yield (f"    a relay by splice / it, {word}", MAX_RELAY_OF_EGRESS,
+                   ratio(1, number(result, *way, kind + "_of_relay")), False)
 
 
 def left_behind(result):
@@ -177,11 +190,16 @@ def judge(result):
         ("  added to an echo of one byte, p50 ms", MAX_ADDED_MS,
          number(result, "ports", "added_ms"), False),
         ("a network of rules: added to a launch, p50 ms", MAX_EGRESS_LAUNCH_MS,
-         number(result, "egress", "added_launch_ms"), False),
-        ("  added to a connection, p50 ms", MAX_EGRESS_CONNECT_MS,
-         number(result, "egress", "added_connect_ms"), False),
-        ("  a relay by splice / it, out of it", MAX_RELAY_OF_EGRESS,
-         ratio(1, number(result, "egress", "down_of_relay")), False),
+         number(result, "egress", "added", "allow", "ms"), False),
+        ("  in the form without veth", MAX_EGRESS_LAUNCH_MS,
+         number(result, "egress", "added", "single", "ms"), False),
+        ("  added to each of 100 launches at once, CPU ms", MAX_EGRESS_CPU_MS,
+         number(result, "egress", "added", "allow", "together_cpu_ms"), False),
+        ("  in the form without veth", MAX_EGRESS_CPU_MS,
+         number(result, "egress", "added", "single", "together_cpu_ms"), False),
+        ("  a launch with 200 rules, more than with one, p50 ms", MAX_200_RULES_MS,
+         number(result, "egress", "added_rules", "ms"), False),
+        *egress_connections(result),
         ("  both processes, idle, MiB", MAX_EGRESS_IDLE_MIB,
          number(result, "egress", "idle_mib"), False),
         ("  with 1,000 connections, MiB", MAX_EGRESS_MANY_MIB,

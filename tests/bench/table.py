@@ -235,13 +235,24 @@ def port_rows(result):
     return block("A connection to a server, of one port", rows)
 
 
+EGRESS = (("plain", "loopback"), ("relay", "a relay by splice"), ("none", "hutch run"),
+          ("allow", "hutch run --allow"), ("rules", "  with 200 rules"),
+          ("single", "  without veth"))
+
+
 def egress_rows(result):
     known = result["egress"]
-    rows = [["", "connect ms", "out GB/s"],
-            *[[what, figure(known[name]["connect"], 3), figure(known[name]["down"], 2)]
-              for name, what in (("plain", "loopback"), ("relay", "a relay by splice"),
-                                 ("allow", "hutch run --allow"))]]
-    return block("A connection out of a sandbox, by rules", rows)
+    ways, starts = known["connections"], known["launches"]
+    connections = [["", "connect ms", "in GB/s", "out GB/s"],
+                   *[[what, figure(ways[name]["connect"], 3), figure(ways[name]["down"]),
+                      figure(ways[name]["up"])] for name, what in EGRESS if name in ways]]
+    launched = [["", "p50 ms", "CPU ms", "CPU of 100 at once, each", "of kernel threads"],
+                *[[what, *[figure(starts[name][key]) for key in ("p50", "cpu", "processes", "kernel")]]
+                  for name, what in EGRESS if name in starts]]
+    return (block("A connection out of a sandbox, by rules", connections) +
+            block("A launch with a network of rules", launched, [
+                f"  memory of both processes with 1 connection {figure(known['idle_mib'])} MiB, "
+                f"with 1,000 {figure(known['many_mib'])}"]))
 
 
 def verdicts(result):
