@@ -37,14 +37,22 @@ static const char *const resolvers[] = {
 	"family.cloudflare-dns.com",
 };
 
+/* Returns whether the rule is about that one name.  Each launch compares each rule with
+ * dozens of names, nearly all of which the first letter tells apart. */
+static bool is_name(const struct egress_rule *r, const char *name)
+{
+	return r->kind == EGRESS_NAME && *name == *r->name.text &&
+	       !strcmp(name, r->name.text);
+}
+
 static bool is_resolver(const struct egress_rule *r)
 {
 	if (r->kind == EGRESS_BELOW)
 		return !strcmp(r->name.text, "cloudflare-dns.com") ||
 		       !strcmp(r->name.text, "quad9.net") ||
 		       !strcmp(r->name.text, "nextdns.io");
-	for (size_t i = 0; r->kind == EGRESS_NAME && i < ARRAY_LEN(resolvers); i++)
-		if (!strcmp(resolvers[i], r->name.text))
+	for (size_t i = 0; i < ARRAY_LEN(resolvers); i++)
+		if (is_name(r, resolvers[i]))
 			return true;
 	return false;
 }
@@ -107,7 +115,7 @@ static bool find_shadow(const struct egress_rules *r, size_t at,
 static bool is_bare_preset(const struct egress_rule *r)
 {
 	for (const char *const *name = egress_presets(); *name; name++)
-		if (r->kind == EGRESS_NAME && !strcmp(*name, r->name.text))
+		if (is_name(r, *name))
 			return true;
 	return false;
 }
@@ -120,7 +128,7 @@ static bool is_host(const struct egress_rule *r)
 					     "host.hutch.internal" };
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (r->kind == EGRESS_NAME && !strcmp(names[i], r->name.text))
+		if (is_name(r, names[i]))
 			return true;
 	return false;
 }
@@ -130,10 +138,11 @@ static bool is_host(const struct egress_rule *r)
 static bool is_top(const struct egress_rule *r)
 {
 	struct host_name below;
-	AUTO_FREE char *text = text_format("x.%s", r->name.text);
 
-	return r->kind == EGRESS_BELOW && !strchr(r->name.text, '.') &&
-	       host_name_read(&below, text, strlen(text)) == HOST_NAME_GOOD &&
+	if (r->kind != EGRESS_BELOW || strchr(r->name.text, '.'))
+		return false;
+	AUTO_FREE char *text = text_format("x.%s", r->name.text);
+	return host_name_read(&below, text, strlen(text)) == HOST_NAME_GOOD &&
 	       !host_name_is_special(&below);
 }
 

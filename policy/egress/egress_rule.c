@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/list.h"
+#include "base/mem.h"
 #include "base/own.h"
 
 #define HOST_TARGET "@host"
@@ -113,6 +114,27 @@ static int parse_ports(const char *text, size_t len, struct egress_ports *ret,
 
 /* --- names ------------------------------------------------------------------------ */
 
+/* A rule that is being parsed. */
+struct draft {
+	struct egress_rule rule;
+	struct host_name name; /* that of the rule, which gets a copy at last */
+};
+
+/* Has the rule own copies of both texts, in one block. */
+static void keep_texts(struct egress_rule *r, const char *text, const char *name,
+		       size_t name_len)
+{
+	const size_t size = strlen(text) + 1;
+	char *both = mem_new(size + name_len + 1);
+
+	memcpy(both, text, size);
+	memcpy(both + size, name, name_len);
+	both[size + name_len] = '\0';
+	free(r->text);
+	r->text = both;
+	r->name = (struct egress_name){ both + size, (uint8_t)name_len };
+}
+
 static int refuse_star(const char *host, size_t len, struct err *e)
 {
 	(void)err_set(e, ERR_USAGE,
@@ -139,8 +161,9 @@ static int refuse_name(enum host_name_fault fault, const char *host, size_t len,
 	return -1;
 }
 
-static int parse_name(struct egress_rule *r, const char *host, size_t len, struct err *e)
+static int parse_name(struct draft *d, const char *host, size_t len, struct err *e)
 {
+	struct egress_rule *r = &d->rule;
 	enum host_name_fault fault;
 
 	r->kind = EGRESS_NAME;
@@ -151,12 +174,12 @@ static int parse_name(struct egress_rule *r, const char *host, size_t len, struc
 	}
 	if (memchr(host, '*', len))
 		return refuse_star(host, len, e);
-	fault = host_name_read(&r->name, host, len);
+	fault = host_name_read(&d->name, host, len);
 	if (fault)
 		return refuse_name(fault, host, len, e);
-	if (r->kind == EGRESS_NAME && !strcmp(r->name.text, EGRESS_HOST_NAME)) {
+	if (r->kind == EGRESS_NAME && !strcmp(d->name.text, EGRESS_HOST_NAME)) {
 		(void)err_set(e, ERR_USAGE, "'%s' is this host, for which no name stands",
-			      r->name.text);
+			      d->name.text);
 		return err_remedy(e, "@host:PORT opens a port of this host's loopback");
 	}
 	return 0;
@@ -189,9 +212,10 @@ static int check_closed(const struct egress_rule *r, struct err *e)
 		       : err_remedy(e, "@host:PORT opens a port of this host's loopback");
 }
 
-static int parse_network(struct egress_rule *r, const char *text, size_t len,
-			 struct err *e)
+static int parse_network(struct draft *d, const char *text, size_t len, struct err *e)
 {
+	struct egress_rule *r = &d->rule;
+
 	r->kind = EGRESS_NETWORK;
 	switch (cidr_parse(text, len, &r->network)) {
 	case CIDR_NO_ADDRESS:
@@ -256,8 +280,9 @@ static bool is_network(const struct parts *p)
 	       address_parse(p->host, p->host_len, &a);
 }
 
-static int parse_host(struct egress_rule *r, const char *text, struct err *e)
+static int parse_host(struct draft *d, const char *text, struct err *e)
 {
+	struct egress_rule *r = &d->rule;
 	struct parts p;
 
 	if (split(text, &p, e) < 0)
@@ -271,16 +296,17 @@ static int parse_host(struct egress_rule *r, const char *text, struct err *e)
 	}
 	if (p.is_bracketed && !memchr(p.host, ':', p.host_len))
 		return err_set(e, ERR_USAGE, "'%.100s': brackets are for IPv6", text);
-	return (is_network(&p) ? parse_network : parse_name)(r, p.host, p.host_len, e);
+	return (is_network(&p) ? parse_network : parse_name)(d, p.host, p.host_len, e);
 }
 
 /* Parses @host:PORT. */
-static int parse_loopback(struct egress_rule *r, const char *text, struct err *e)
+static int parse_loopback(struct draft *d, const char *text, struct err *e)
 {
+	struct egress_rule *r = &d->rule;
 	const char *ports = text + strlen(HOST_TARGET);
 
 	r->kind = EGRESS_LOOPBACK;
-	(void)host_name_read(&r->name, EGRESS_HOST_NAME, strlen(EGRESS_HOST_NAME));
+	(void)host_name_read(&d->name, EGRESS_HOST_NAME, strlen(EGRESS_HOST_NAME));
 	r->ports = all;
 	if (*ports == ':' && ports[1] != '*')
 		return parse_ports(ports + 1, strlen(ports + 1), &r->ports, e);
@@ -292,12 +318,13 @@ static int parse_loopback(struct egress_rule *r, const char *text, struct err *e
 }
 
 /* Parses git@HOST:22. */
-static int parse_git(struct egress_rule *r, const char *text, struct err *e)
+static int parse_git(struct draft *d, const char *text, struct err *e)
 {
+	const struct egress_rule *r = &d->rule;
 	const char *at = strchr(text, '@');
 
 	if (!strncmp(text, GIT_USER "@", sizeof(GIT_USER)) &&
-	    parse_host(r, at + 1, e) == 0 && r->kind == EGRESS_NAME &&
+	    parse_host(d, at + 1, e) == 0 && r->kind == EGRESS_NAME &&
 	    r->ports.low == GIT_PORT && r->ports.high == GIT_PORT)
 		return 0;
 	(void)err_set(e, ERR_USAGE, "'%.100s': no network shows a user", text);
@@ -316,7 +343,7 @@ static int refuse_url(const char *text, struct err *e)
 			  (int)strcspn(host, "/?#"), host);
 }
 
-static int parse(struct egress_rule *r, const char *target, struct err *e)
+static int parse(struct draft *d, const char *target, struct err *e)
 {
 	const size_t host_len = strlen(HOST_TARGET);
 
@@ -329,20 +356,25 @@ static int parse(struct egress_rule *r, const char *target, struct err *e)
 		return refuse_url(target, e);
 	if (!strncmp(target, HOST_TARGET, host_len) &&
 	    (!target[host_len] || target[host_len] == ':'))
-		return parse_loopback(r, target, e);
-	return (strchr(target, '@') ? parse_git : parse_host)(r, target, e);
+		return parse_loopback(d, target, e);
+	return (strchr(target, '@') ? parse_git : parse_host)(d, target, e);
 }
 
 int egress_rule_parse(struct egress_rule *ret, enum egress_verdict verdict,
 		      const char *target, struct err *e)
 {
-	struct egress_rule r = { .verdict = verdict };
+	struct draft d = { .rule.verdict = verdict };
 
-	if (parse(&r, target, e) < 0)
+	if (parse(&d, target, e) < 0)
 		return -1;
-	r.text = text_copy(target);
-	*ret = r;
+	keep_texts(&d.rule, target, d.name.text, d.name.len);
+	*ret = d.rule;
 	return 0;
+}
+
+void egress_rule_set_text(struct egress_rule *r, const char *text)
+{
+	keep_texts(r, text, r->name.text, r->name.len);
 }
 
 int egress_rule_rename(struct egress_rule *r, const char *as, struct err *e)
@@ -357,11 +389,20 @@ int egress_rule_rename(struct egress_rule *r, const char *as, struct err *e)
 	if (fault != HOST_NAME_GOOD)
 		return err_set(e, ERR_USAGE, "'%.100s' is no name: %s", as,
 			       host_name_fault_text(fault));
-	r->name = name;
+	keep_texts(r, r->text, name.text, name.len);
 	return 0;
 }
 
 /* --- destinations ----------------------------------------------------------------- */
+
+/* Returns the name of the rule as one that is asked for. */
+static struct host_name name_of(const struct egress_rule *r)
+{
+	struct host_name name = { .len = r->name.len };
+
+	memcpy(name.text, r->name.text, r->name.len);
+	return name;
+}
 
 bool egress_rule_has_name(const struct egress_rule *r, const struct host_name *name)
 {
@@ -410,25 +451,29 @@ static bool contains_network(const struct egress_rule *outer,
 static bool contains_below(const struct egress_rule *outer,
 			   const struct egress_rule *inner)
 {
+	const struct host_name zone = name_of(inner);
 	struct host_name below = { 0 };
 
 	if (outer->kind == EGRESS_BELOW)
-		return !strcmp(outer->name.text, inner->name.text) ||
-		       host_name_is_below(&inner->name, outer->name.text);
-	below.len = (uint8_t)snprintf(below.text, sizeof(below.text), "a.%.251s",
-				      inner->name.text);
+		return !strcmp(outer->name.text, zone.text) ||
+		       host_name_is_below(&zone, outer->name.text);
+	below.len =
+		(uint8_t)snprintf(below.text, sizeof(below.text), "a.%.251s", zone.text);
 	return outer->kind == EGRESS_ANY && !host_name_is_special(&below);
 }
 
 bool egress_rule_contains(const struct egress_rule *outer,
 			  const struct egress_rule *inner)
 {
+	struct host_name name;
+
 	if (!egress_ports_contain(&outer->ports, &inner->ports))
 		return false;
 	switch (inner->kind) {
 	case EGRESS_NAME:
 	case EGRESS_LOOPBACK:
-		return egress_rule_has_name(outer, &inner->name);
+		name = name_of(inner);
+		return egress_rule_has_name(outer, &name);
 	case EGRESS_BELOW:
 		return contains_below(outer, inner);
 	case EGRESS_ANY:

@@ -63,11 +63,18 @@ struct egress_ports {
 	bool is_web;	    /* 80 and 443; low and high are 80 and 443 as well */
 };
 
+/* A host_name in as many bytes as it has, so that a thousand rules are small. */
+struct egress_name {
+	const char
+		*text; /* borrowed: it stands behind the rule's text, in the same block */
+	uint8_t len;
+};
+
 struct egress_rule {
 	enum egress_verdict verdict;
 	enum egress_kind kind;
-	struct host_name name; /* EGRESS_NAME, EGRESS_BELOW; EGRESS_LOOPBACK:
-				 * EGRESS_HOST_NAME, or that of "as" */
+	struct egress_name name; /* EGRESS_NAME, EGRESS_BELOW; EGRESS_LOOPBACK:
+				  * EGRESS_HOST_NAME, or that of "as"; else "" */
 	struct cidr network; /* EGRESS_NETWORK */
 	struct egress_ports ports;
 	bool has_any_tls; /* "tls": "any": a ClientHello without a name is accepted */
@@ -82,6 +89,9 @@ struct egress_rule {
 int egress_rule_parse(struct egress_rule *ret, enum egress_verdict verdict,
 		      const char *target, struct err *e);
 void egress_rule_done(struct egress_rule *r);
+
+/* Has the rule say another text than its target. */
+void egress_rule_set_text(struct egress_rule *r, const char *text);
 
 /* Gives a rule of EGRESS_LOOPBACK another name inside than EGRESS_HOST_NAME.  ERR_USAGE:
  * the rule is of another kind, or the text is no name. */

@@ -16,6 +16,16 @@ static void free_rules(struct egress_rule *items, size_t count)
 	free(items);
 }
 
+void egress_rules_reserve(struct egress_rules *r, size_t count)
+{
+	if (count > EGRESS_RULES_MAX)
+		count = EGRESS_RULES_MAX;
+	if (count <= r->room)
+		return;
+	r->items = mem_resize(r->items, count, sizeof(*r->items));
+	r->room = count;
+}
+
 void egress_rules_done(struct egress_rules *r)
 {
 	if (!r)
@@ -164,8 +174,9 @@ static int make_all(const struct egress_word *word, const struct list *targets,
 	for (size_t i = 0; i < targets->count; i++) {
 		if (make_rule(&ret[i], word, targets->items[i], e) < 0)
 			return -1;
-		free(ret[i].text);
-		ret[i].text = text_format("%s (%s)", targets->items[i], word->target);
+		AUTO_FREE char *text =
+			text_format("%s (%s)", targets->items[i], word->target);
+		egress_rule_set_text(&ret[i], text);
 	}
 	return 0;
 }

@@ -50,6 +50,9 @@ struct egress_word {
 
 void egress_rules_done(struct egress_rules *r);
 
+/* Makes room for so many rules, or for EGRESS_RULES_MAX if that is less. */
+void egress_rules_reserve(struct egress_rules *r, size_t count);
+
 /* Adds a rule, or those of a preset, behind all others, or before the rule `at`.
  * ERR_USAGE, ERR_NOT_FOUND (a preset) or ERR_LIMIT; on failure nothing is added. */
 int egress_rules_add(struct egress_rules *r, const struct egress_word *word,

@@ -556,6 +556,22 @@ static void test_moved_rules_are_bounded_together(void **state)
 	egress_rules_done(&r);
 }
 
+static void test_room_for_rules_is_bounded(void **state)
+{
+	struct egress_rules r = egress_of("allow a.org");
+
+	(void)state;
+	egress_rules_reserve(&r, 5);
+	assert_int_equal(r.room, 5);
+	egress_rules_reserve(&r, 2);
+	assert_int_equal(r.room, 5);
+	egress_rules_reserve(&r, SIZE_MAX);
+	assert_int_equal(r.room, EGRESS_RULES_MAX);
+	assert_int_equal(r.count, 1);
+	assert_string_equal(r.items[0].name.text, "a.org");
+	egress_rules_done(&r);
+}
+
 static void test_rules_in_json(void **state)
 {
 	static const struct {
@@ -642,6 +658,7 @@ int main(void)
 		cmocka_unit_test(test_ports_that_need_a_listener),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_moved_rules_are_bounded_together),
+		cmocka_unit_test(test_room_for_rules_is_bounded),
 		cmocka_unit_test(test_rules_in_json),
 	};
 
