@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/frame.h"
 #include "base/own.h"
+#include "policy/egress/egress_rule.h"
 
 /* Bytes of fields on the wire: a text has a tag, a length and a NUL besides its own. */
 enum {
@@ -14,11 +15,12 @@ enum {
 	ADDRESS = 5 + 16,
 	NAME = 6 + FRAMES_NAME_MAX,
 	ALPN = 6 + FRAMES_ALPN_MAX,
-	RULE = 6 + FRAMES_RULE_MAX
+	TARGET = 6 + FRAMES_TARGET_MAX
 };
 static_assert(FRAME_HEADER + NAME + ADDRESS + 3 * U32 + NAME + ALPN <= FRAMES_MAX,
 	      "the longest OPEN does not fit");
-static_assert(FRAME_HEADER + 2 * U32 + RULE <= FRAMES_MAX,
+static_assert(FRAMES_TARGET_MAX == EGRESS_TARGET_MAX, "a target has one bound");
+static_assert(FRAME_HEADER + 4 * U32 + TARGET + NAME <= FRAMES_MAX,
 	      "the longest SET does not fit");
 
 enum { GATE = 1 << FRAMES_GATE, EGRESS = 1 << FRAMES_EGRESS };
@@ -79,23 +81,18 @@ static bool is_id(enum frames_type type, uint32_t id)
 	return types[type].has_id == (id != 0);
 }
 
-/* Returns whether a text has at most `max` bytes, from `least` to the last printable
- * byte of ASCII. */
-static bool is_ascii(const char *text, size_t max, char least)
+/* Returns whether a text has at most `max` bytes, all of printable ASCII without the
+ * blank. */
+static bool is_text(const char *text, size_t max)
 {
 	size_t len = strnlen(text, max + 1);
 
 	if (len > max)
 		return false;
 	for (size_t i = 0; i < len; i++)
-		if (text[i] < least || text[i] > '~')
+		if (text[i] < '!' || text[i] > '~')
 			return false;
 	return true;
-}
-
-static bool is_text(const char *text, size_t max)
-{
-	return is_ascii(text, max, '!');
 }
 
 static bool is_address(const struct frames_address *a)
@@ -153,11 +150,14 @@ static bool is_resolve(const char *name)
 
 static bool is_set(const struct frames_set *x)
 {
-	if (x->count > FRAMES_RULES_MAX || !is_ascii(x->text, FRAMES_RULE_MAX, ' '))
+	if (x->count > FRAMES_RULES_MAX || x->verdict > EGRESS_ASK ||
+	    x->has_any_tls > 1 || !is_text(x->target, FRAMES_TARGET_MAX) ||
+	    !is_text(x->as, FRAMES_NAME_MAX))
 		return false;
 	if (x->count == 0)
-		return x->index == 0 && !x->text[0];
-	return x->index < x->count && x->text[0];
+		return !x->index && !x->verdict && !x->has_any_tls && !x->target[0] &&
+		       !x->as[0];
+	return x->index < x->count && x->target[0];
 }
 
 static bool is_event(const struct frames_event *x)
@@ -405,7 +405,10 @@ int frames_put_set(struct buffer *b, const struct frames_set *x, struct err *e)
 	size_t begun = frame_begin(b, FRAMES_SET, x->generation);
 	frame_put_u32(b, x->index);
 	frame_put_u32(b, x->count);
-	frame_put_text(b, x->text);
+	frame_put_u32(b, x->verdict);
+	frame_put_u32(b, x->has_any_tls);
+	frame_put_text(b, x->target);
+	frame_put_text(b, x->as);
 	return frame_end(b, begun, e);
 }
 
@@ -416,7 +419,10 @@ int frames_get_set(const struct frame *f, struct frames_set *ret, struct err *e)
 
 	x.index = fields_get_u32(&in);
 	x.count = fields_get_u32(&in);
-	x.text = fields_get_text(&in);
+	x.verdict = fields_get_u32(&in);
+	x.has_any_tls = fields_get_u32(&in);
+	x.target = fields_get_text(&in);
+	x.as = fields_get_text(&in);
 	if (checked(f, &in, has_head(f, FRAMES_SET) && is_set(&x), e) < 0)
 		return -1;
 	*ret = x;

@@ -9,7 +9,7 @@
  *
  *	gate			hutch-egress
  *	HELLO(version)  ───▶ ◀───  HELLO(version)	the first message of each
- *			◀───  SET(generation, index, count, text)	rules
+ *			◀───  SET(generation, index, count, rule)	rules
  *	OPEN(name | address, port, ...)  ───▶
  *			◀───  OK(address, cname, rule) + 1 descriptor
  *			◀───  NO(reason, rule)
@@ -23,7 +23,7 @@
  * is not open is for the receiver to refuse: a decoder knows no state.
  *
  * Encoders give a frame to a buffer; texts that are decoded are borrowed from the frame,
- * end with a NUL, and are printable ASCII without blanks (but for SET's). */
+ * end with a NUL, and are printable ASCII without blanks. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,11 +31,11 @@
 
 #include "policy/egress/reason.h"
 
-#define FRAMES_VERSION	  2
+#define FRAMES_VERSION	  3
 #define FRAMES_MAX	  1024 /* bytes of a frame, with its header */
 #define FRAMES_NAME_MAX	  253
 #define FRAMES_ALPN_MAX	  127
-#define FRAMES_RULE_MAX	  900  /* bytes of a rule's text */
+#define FRAMES_TARGET_MAX 320 /* bytes of a rule's target */
 #define FRAMES_RULES_MAX  4096 /* rules in a set */
 #define FRAMES_NO_RULE	  UINT32_MAX /* where no rule has decided */
 
@@ -107,12 +107,16 @@ enum frames_outcome {
 };
 
 /* One rule of a new set.  The set is in force when its last rule has come; an empty set
- * is one frame with count 0, index 0 and text "". */
+ * is one frame with count 0 and index 0. */
 struct frames_set {
 	uint32_t generation; /* 1 at least */
 	uint32_t index;	     /* below `count`, in order */
 	uint32_t count;
-	const char *text;    /* the rule as policy/egress has it: printable ASCII */
+	/* The members of struct egress_word; those of an empty set are 0 and "". */
+	uint32_t verdict;     /* enum egress_verdict */
+	uint32_t has_any_tls; /* 0 or 1 */
+	const char *target;   /* no preset */
+	const char *as;	      /* "": no other name */
 };
 
 struct frames_event {

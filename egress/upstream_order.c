@@ -1,56 +1,53 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_write.h"
-#include "base/list.h"
-#include "base/own.h"
 #include "egress/name_rate.h"
 #include "egress/upstream.h"
 
 /* --- rules -------------------------------------------------------------------------- */
 
-/* Returns a rule as egress_rules_add_json() reads it, allocated.  A rule of a preset is
- * sent as itself, so that both processes number the rules alike. */
-static char *rule_json(const struct egress_rule *rule)
+/* Queues a rule.  One of a preset is sent as itself, so that both processes number the
+ * rules alike.  `frame` is empty, and is empty afterwards. */
+static void send_rule(struct upstream *u, size_t index, struct buffer *frame)
 {
+	const struct egress_rule *rule = &u->rules.items[index];
 	const char *preset = strstr(rule->text, " (@");
 	const size_t len = preset ? (size_t)(preset - rule->text) : strlen(rule->text);
+	const bool is_renamed = rule->kind == EGRESS_LOOPBACK &&
+				strcmp(rule->name.text, EGRESS_HOST_NAME) != 0;
 	char target[EGRESS_TARGET_MAX + 1];
-	struct buffer b;
+	const struct frames_set set = { .generation = u->generation,
+					.index = (uint32_t)index,
+					.count = (uint32_t)u->rules.count,
+					.verdict = rule->verdict,
+					.has_any_tls = rule->has_any_tls,
+					.target = target,
+					.as = is_renamed ? rule->name.text : "" };
 
 	memcpy(target, rule->text, len);
 	target[len] = '\0';
-	json_write_begin(&b);
-	json_write_open(&b, NULL, "{");
-	json_write_text(&b, egress_verdict_word(rule->verdict), target);
-	if (rule->has_any_tls)
-		json_write_text(&b, "tls", "any");
-	if (rule->kind == EGRESS_LOOPBACK &&
-	    strcmp(rule->name.text, EGRESS_HOST_NAME) != 0)
-		json_write_text(&b, "as", rule->name.text);
-	json_write_close(&b, "}");
-	return json_write_end(&b);
+	if (frames_put_set(frame, &set, NULL) < 0)
+		abort(); /* a target has EGRESS_TARGET_MAX bytes of a rule's */
+	(void)gate_link_queue(&u->gate, frame, -1); /* fails for descriptors alone */
 }
 
-/* Queues one rule.  `frame` is empty, and is empty afterwards. */
-static void send_rule(struct upstream *u, size_t index, struct buffer *frame)
+static void send_rules(struct upstream *u)
 {
-	const bool is_none = !u->rules.count;
-	AUTO_FREE char *text = is_none ? text_copy("")
-				       : rule_json(&u->rules.items[index]);
-	const struct frames_set set = { u->generation, (uint32_t)index,
-					(uint32_t)u->rules.count, text };
+	const struct frames_set none = { .generation = u->generation,
+					 .target = "",
+					 .as = "" };
+	struct buffer frame;
 
-	if (frames_put_set(frame, &set, NULL) < 0)
-		abort(); /* a target has EGRESS_TARGET_MAX bytes */
-	(void)gate_link_queue(&u->gate, frame, -1); /* fails for descriptors alone */
+	buffer_init(&frame, FRAMES_MAX);
+	for (size_t i = 0; i < u->rules.count; i++)
+		send_rule(u, i, &frame);
+	if (!u->rules.count && frames_put_set(&frame, &none, NULL) == 0)
+		(void)gate_link_queue(&u->gate, &frame, -1);
+	buffer_done(&frame);
 }
 
 static void take_rules(struct upstream *u, struct egress_rules *rules)
 {
-	struct buffer frame;
-	size_t i = 0;
-
 	egress_rules_done(&u->rules);
 	u->rules = *rules;
 	*rules = (struct egress_rules){ 0 };
@@ -59,11 +56,7 @@ static void take_rules(struct upstream *u, struct egress_rules *rules)
 	if (!u->rates)
 		abort();
 	u->generation++;
-	buffer_init(&frame, FRAMES_MAX);
-	do
-		send_rule(u, i, &frame);
-	while (++i < u->rules.count);
-	buffer_done(&frame);
+	send_rules(u);
 }
 
 /* Returns whether a connected socket may stay under the present rules. */

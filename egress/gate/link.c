@@ -86,10 +86,18 @@ static int hear_set(struct gate *g, const struct frame *frame, struct err *e)
 
 	if (frames_get_set(frame, &set, e) < 0)
 		return -1;
-	if (!set.index)
+	const struct egress_word word = { .verdict = (enum egress_verdict)set.verdict,
+					  .target = set.target,
+					  .has_any_tls = set.has_any_tls,
+					  .as = set.as[0] ? set.as : NULL };
+	if (!set.index) {
 		egress_rules_done(&g->coming);
-	if (set.count && (set.index != g->coming.count ||
-			  egress_rules_add_json(&g->coming, set.text, NULL, e) < 0))
+		egress_rules_reserve(&g->coming, set.count);
+	}
+	/* A preset would add several rules, and the numbers of both would differ. */
+	if (set.count &&
+	    (set.index != g->coming.count || egress_rules_add(&g->coming, &word, e) < 0 ||
+	     g->coming.count != set.index + 1))
 		return broken("a rule that cannot be read", e);
 	if (set.count && set.index + 1 < set.count)
 		return 0;

@@ -20,31 +20,32 @@ static void claim(int is_so)
 }
 
 /* The text ends inside the body, and is printable. */
-static void check_text(const struct frame *f, const char *text, char least)
+static void check_text(const struct frame *f, const char *text)
 {
 	const uint8_t *at = (const uint8_t *)text;
 
 	claim(at >= f->body && at < f->body + f->len);
 	claim(memchr(at, 0, (size_t)(f->body + f->len - at)) != NULL);
 	for (; *text; text++)
-		claim(*text >= least && *text <= '~');
+		claim(*text >= '!' && *text <= '~');
 }
 
 static void check_texts(const struct frame *f, const struct egress_message *m)
 {
 	if (m->type == FRAMES_OPEN) {
-		check_text(f, m->open.name, '!');
-		check_text(f, m->open.sni, '!');
-		check_text(f, m->open.alpn, '!');
+		check_text(f, m->open.name);
+		check_text(f, m->open.sni);
+		check_text(f, m->open.alpn);
 	} else if (m->type == FRAMES_OK) {
-		check_text(f, m->ok.cname, '!');
+		check_text(f, m->ok.cname);
 	} else if (m->type == FRAMES_RESOLVE) {
-		check_text(f, m->resolve, '!');
+		check_text(f, m->resolve);
 	} else if (m->type == FRAMES_SET) {
-		check_text(f, m->set.text, ' ');
+		check_text(f, m->set.target);
+		check_text(f, m->set.as);
 	} else if (m->type == FRAMES_EVENT) {
-		check_text(f, m->event.name, '!');
-		check_text(f, m->event.sni, '!');
+		check_text(f, m->event.name);
+		check_text(f, m->event.sni);
 	}
 }
 

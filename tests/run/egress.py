@@ -222,7 +222,7 @@ def frame(kind, number, *fields):
 
 
 def hello():
-    return frame(HELLO, 0, u32(2))
+    return frame(HELLO, 0, u32(3))
 
 
 def opening(number, goal, port=80, proto=OPAQUE, sni="", alpn=""):
@@ -335,11 +335,14 @@ class Egress:
         while len(self.rules) < count:
             got = self.reply()
             assert got.kind == SET, got
-            index, count, rule = got.fields.u32(), got.fields.u32(), got.fields.text()
+            index, count = got.fields.u32(), got.fields.u32()
+            verdict, has_any_tls = ("deny", "allow", "ask")[got.fields.u32()], got.fields.u32()
+            target, name = got.fields.text(), got.fields.text()
             if not count:
                 return
             assert index == len(self.rules)
-            self.rules.append(json.loads(rule))
+            self.rules.append({verdict: target, **({"tls": "any"} if has_any_tls else {}),
+                               **({"as": name} if name else {})})
 
     def opened(self, number):
         """The socket of a connection that must succeed, and the address that it has."""

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/frame.h"
 #include "base/own.h"
+#include "policy/egress/egress_rule.h"
 #include "tests/egress_message.h"
 #include "tests/unit/exact.h"
 
@@ -24,7 +25,8 @@
 #define X100 X25 X25 X25 X25
 #define X127 X100 X25 "xx"
 #define X253 X127 X100 X25 "x"
-#define X900 X100 X100 X100 X100 X100 X100 X100 X100 X100
+#define X20  "xxxxxxxxxxxxxxxxxxxx"
+#define X300 X100 X100 X100
 
 /* A message, and whether the two ends take it. */
 struct row {
@@ -144,26 +146,35 @@ static const struct row rows[] = {
 	RESOLVED("outcome 3", false, 1, FRAMES_OUTCOME_COUNT),
 	RESOLVED("outcome -1", false, 1, UINT32_MAX),
 
-#define SET(about, is_valid, generation, index, count, text) \
+#define SET(about, is_valid, generation, index, count, ...) \
 	{ about, is_valid, \
-	  { FRAMES_SET, generation, .set = { generation, index, count, text } } }
-	SET("one rule", true, 1, 0, 1, "{\"allow\": \"a.example\"}"),
-	SET("the last of the longest set", true, UINT32_MAX, 4095, 4096, "a"),
-	SET("an empty set", true, 2, 0, 0, ""),
-	SET("generation 0", false, 0, 0, 1, "a"),
-	SET("the index is the count", false, 1, 1, 1, "a"),
-	SET("index -1", false, 1, UINT32_MAX, 1, "a"),
-	SET("4097 rules", false, 1, 0, 4097, "a"),
-	SET("an empty set with an index", false, 1, 1, 0, ""),
-	SET("an empty set with a text", false, 1, 0, 0, "a"),
-	SET("an empty rule", false, 1, 0, 1, ""),
-	SET("900 bytes", true, 1, 0, 1, X900),
-	SET("901 bytes", false, 1, 0, 1, X900 "x"),
-	SET("a line end", false, 1, 0, 1, "a\n"),
-	SET("a tab", false, 1, 0, 1, "a\tb"),
-	SET("an escape", false, 1, 0, 1, "\x1b"),
-	SET("DEL", false, 1, 0, 1, "\x7f"),
-	SET("UTF-8", false, 1, 0, 1, "\xc3\xa4"),
+	  { FRAMES_SET, generation, .set = { generation, index, count, __VA_ARGS__ } } }
+	SET("one rule", true, 1, 0, 1, EGRESS_ALLOW, 0, "a.example", ""),
+	SET("each member", true, 1, 0, 1, EGRESS_ASK, 1, "@host:80", "b.example"),
+	SET("the last of the longest set", true, UINT32_MAX, 4095, 4096, 0, 0, "a", ""),
+	SET("an empty set", true, 2, 0, 0, 0, 0, "", ""),
+	SET("generation 0", false, 0, 0, 1, 0, 0, "a", ""),
+	SET("the index is the count", false, 1, 1, 1, 0, 0, "a", ""),
+	SET("index -1", false, 1, UINT32_MAX, 1, 0, 0, "a", ""),
+	SET("4097 rules", false, 1, 0, 4097, 0, 0, "a", ""),
+	SET("an empty set with an index", false, 1, 1, 0, 0, 0, "", ""),
+	SET("an empty set with a verdict", false, 1, 0, 0, 1, 0, "", ""),
+	SET("an empty set with tls", false, 1, 0, 0, 0, 1, "", ""),
+	SET("an empty set with a target", false, 1, 0, 0, 0, 0, "a", ""),
+	SET("an empty set with a name", false, 1, 0, 0, 0, 0, "", "a"),
+	SET("a rule without a target", false, 1, 0, 1, 0, 0, "", ""),
+	SET("verdict 3", false, 1, 0, 1, EGRESS_ASK + 1, 0, "a", ""),
+	SET("verdict -1", false, 1, 0, 1, UINT32_MAX, 0, "a", ""),
+	SET("tls 2", false, 1, 0, 1, 1, 2, "a", ""),
+	SET("320 bytes, and 253", true, 1, 0, 1, 1, 0, X300 X20, X253),
+	SET("321 bytes", false, 1, 0, 1, 1, 0, X300 X20 "x", ""),
+	SET("a name of 254 bytes", false, 1, 0, 1, 1, 0, "a", X253 "x"),
+	SET("a blank", false, 1, 0, 1, 1, 0, "a b", ""),
+	SET("a line end", false, 1, 0, 1, 1, 0, "a\n", ""),
+	SET("an escape", false, 1, 0, 1, 1, 0, "\x1b", ""),
+	SET("an escape in a name", false, 1, 0, 1, 1, 0, "a", "\x1b"),
+	SET("DEL", false, 1, 0, 1, 1, 0, "\x7f", ""),
+	SET("UTF-8", false, 1, 0, 1, 1, 0, "\xc3\xa4", ""),
 
 #define EVENT(about, is_valid, ...) \
 	{ about, is_valid, { FRAMES_EVENT, 0, .event = { __VA_ARGS__ } } }
@@ -249,7 +260,10 @@ static void raw_body(struct buffer *b, const struct egress_message *m)
 	} else if (m->type == FRAMES_SET) {
 		frame_put_u32(b, m->set.index);
 		frame_put_u32(b, m->set.count);
-		frame_put_text(b, m->set.text);
+		frame_put_u32(b, m->set.verdict);
+		frame_put_u32(b, m->set.has_any_tls);
+		frame_put_text(b, m->set.target);
+		frame_put_text(b, m->set.as);
 	} else {
 		raw_event(b, &m->event);
 	}
@@ -371,7 +385,7 @@ static void test_fields_of_an_open(void **state)
 
 static void test_a_set_has_its_generation_as_id(void **state)
 {
-	struct frames_set x = { 77, 1, 2, "deny *" };
+	struct frames_set x = { 77, 1, 2, EGRESS_DENY, 0, "*", "" };
 	struct buffer b;
 	struct frame f;
 	struct err e;
