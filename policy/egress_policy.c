@@ -25,20 +25,32 @@ static char *on_one_line(const char *json)
 	return line;
 }
 
+/* Returns the reason in HOST=REASON; NULL: there is none. */
+static const char *why_of(enum egress_verdict verdict, const char *word)
+{
+	const char *equals = verdict == EGRESS_DENY ? strchr(word, '=') : NULL;
+
+	return equals ? equals + 1 : NULL;
+}
+
+static size_t target_len(const char *word, const char *why)
+{
+	return why ? (size_t)(why - word) - 1 : strlen(word);
+}
+
 char *egress_policy_text(enum egress_verdict verdict, const char *word)
 {
-	const char *why = verdict == EGRESS_DENY ? strchr(word, '=') : NULL;
-	const size_t len = why ? (size_t)(why - word) : strlen(word);
+	const char *why = why_of(verdict, word);
 	struct buffer b;
 
 	if (*word == '{')
 		return on_one_line(word);
-	AUTO_FREE char *target = mem_or_abort(strndup(word, len));
+	AUTO_FREE char *target = mem_or_abort(strndup(word, target_len(word, why)));
 	json_write_begin(&b);
 	json_write_open(&b, NULL, "{");
 	json_write_text(&b, egress_verdict_word(verdict), target);
 	if (why)
-		json_write_text(&b, "why", why + 1);
+		json_write_text(&b, "why", why);
 	json_write_close(&b, "}");
 	return json_write_end(&b);
 }
@@ -86,13 +98,28 @@ int egress_policy_check_text(const char *json, struct err *e)
 	return result;
 }
 
+/* Adds the rule that egress_policy_text() puts into JSON, without parsing that. */
+static int add_word(struct egress_rules *r, enum egress_verdict verdict, const char *word,
+		    struct err *e)
+{
+	const char *why = why_of(verdict, word);
+
+	if (*word == '{')
+		return egress_rules_add_json(r, word, NULL, e);
+	AUTO_FREE char *target = mem_or_abort(strndup(word, target_len(word, why)));
+	return egress_rules_add(
+		r,
+		&(struct egress_word){ .verdict = verdict, .target = target, .why = why },
+		e);
+}
+
 int egress_policy_add(struct policy *p, enum egress_verdict verdict, const char *word,
 		      struct err *e)
 {
 	AUTO_FREE char *json = egress_policy_text(verdict, word);
 	struct egress_rules rules = { 0 };
 
-	if (egress_rules_add_json(&rules, json, NULL, e) < 0) {
+	if (add_word(&rules, verdict, word, e) < 0) {
 		AUTO_FREE char *from =
 			text_format("--%s %s", egress_verdict_word(verdict), word);
 		return err_from(e, from);
