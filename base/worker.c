@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/sched.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/await.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/kernel.h"
@@ -219,6 +221,25 @@ int worker_wait(struct worker *w, void *ret_result, struct err *e)
 	if (w->result_len)
 		memcpy(ret_result, m.result, w->result_len);
 	return 0;
+}
+
+int worker_await_setup(struct worker *w, struct err *e)
+{
+	struct err why;
+
+	(void)await_ready(w->answer, POLLIN, 0); /* if it fails, there is no message */
+	const bool is_whole = io_read_full(w->answer, &why, sizeof(why)) ==
+			      (ssize_t)sizeof(why);
+	if (is_whole && why.kind == ERR_NONE)
+		return 0;
+	const int status = reap(w);
+	own_close(&w->answer);
+	if (!is_whole)
+		return explain_silence(w->name, status, e);
+	err_sanitize(&why);
+	if (e)
+		*e = why;
+	return -1;
 }
 
 void worker_end(struct worker *w)

@@ -90,6 +90,11 @@ struct worker {
  * stay as they are. */
 int worker_start(const struct worker_task *t, struct worker *ret, struct err *e);
 
+/* Waits until the setup of the worker is done.  Returns -1, with the setup's error, if it
+ * failed; the worker has then ended and was waited for.  After success worker_end() may
+ * follow, and no worker_wait(). */
+int worker_await_setup(struct worker *w, struct err *e);
+
 /* Waits for the child, also across signals of this process, and releases the worker.
  * Returns 0, with result_len bytes in *ret_result, or -1 with the work's error.  A
  * child that reads foreign bytes may have sent anything: the err is made safe

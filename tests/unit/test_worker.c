@@ -435,6 +435,40 @@ static int wait_for_ever(void *arg, void *result, struct err *e)
 		(void)pause();
 }
 
+static int end_unset(void *arg, struct err *e)
+{
+	(void)arg;
+	(void)e;
+	_exit(3);
+}
+
+static void test_a_setup_is_awaited_before_the_work_has_ended(void **state)
+{
+	const unsigned before = scene_open_fds();
+	int number = 41;
+	struct worker_task task = { .name = "the adder",
+				    .setup = set_up,
+				    .work = wait_for_ever,
+				    .arg = &number };
+	struct worker w;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(worker_start(&task, &w, &e), 0);
+	assert_int_equal(worker_await_setup(&w, &e), 0);
+	worker_end(&w);
+	number = 0;
+	assert_int_equal(worker_start(&task, &w, &e), 0);
+	assert_int_equal(worker_await_setup(&w, &e), -1);
+	assert_string_equal(e.text, "zero is not set up");
+	task.setup = end_unset;
+	assert_int_equal(worker_start(&task, &w, &e), 0);
+	assert_int_equal(worker_await_setup(&w, &e), -1);
+	assert_string_equal(e.text, "the adder ended with code 3 and without a result");
+	assert_true(waitpid(-1, NULL, WNOHANG) < 0);
+	assert_int_equal(scene_open_fds(), before);
+}
+
 static void test_it_is_ended_with_its_own_children(void **state)
 {
 	int mine = -1;
@@ -515,6 +549,7 @@ int main(void)
 		cmocka_unit_test(test_the_result_comes_back),
 		cmocka_unit_test(test_the_largest_result_comes_whole),
 		cmocka_unit_test(test_setup_comes_before_the_work_and_its_error_back),
+		cmocka_unit_test(test_a_setup_is_awaited_before_the_work_has_ended),
 		cmocka_unit_test(test_after_a_setup_the_work_can_report_no_error),
 		cmocka_unit_test(test_the_error_comes_back),
 		cmocka_unit_test(test_a_huge_text_is_cut_and_made_safe),
