@@ -461,6 +461,7 @@ $(eval $(call needs,supervisor/confine,seccomp_supervisor))
 $(eval $(call needs,sandbox/root/jail,seccomp_jail))
 $(eval $(call needs,egress/gate/main,seccomp_gate))
 $(eval $(call needs,egress/egress_confine,seccomp_egress))
+$(eval $(call needs,sandbox/launch/peers,seccomp_peers))
 $(eval $(call needs,sandbox/monitor/broker,seccomp_broker))
 $(eval $(call needs,tests/bench/floor,seccomp_default))
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -17,9 +18,14 @@
 #include "policy/policy.h"
 #include "sandbox/kernel/caps.h"
 #include "sandbox/kernel/landlock.h"
+#include "sandbox/kernel/seccomp.h"
 #include "sandbox/launch/launch.h"
 #include "sandbox/state/registry.h"
 #include "sandbox/state/state_dir.h"
+
+static const struct sock_filter peers_program[] = {
+#include "gen/seccomp_peers.h"
+};
 
 #define BACKLOG		16
 #define CONNECT_SECONDS 2 /* on the loopback a connection is there at once */
@@ -232,22 +238,31 @@ static void answer(struct task *t, const struct peer_request *r)
 		the connection waits in hutch-egress until its time is over */
 }
 
-/* Takes away what this process does not need: it reads the registry. */
-static int confine(void *arg, struct err *e)
+/* Takes away what this process does not need: it reads the registry, and makes sockets. */
+static int enter(struct err *e)
 {
+	const struct seccomp_program program = { .insns = peers_program,
+						 .count = ARRAY_LEN(peers_program) };
 	AUTO_CLOSE int state = state_dir_state(true, e);
 	const struct landlock_rule rule = { state,
 					    LANDLOCK_READ_FILE | LANDLOCK_READ_DIR };
 
-	(void)arg;
 	if (state < 0 || caps_drop(e) < 0)
 		return -1;
 	/* Its memory is a copy of the launcher's, in which secrets may be. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return err_sys(e, "prctl");
-	return landlock_abi() > 0 ? landlock_confine(&rule, 1, LANDLOCK_SPARES_TCP, e)
-				  : 0;
+	if (landlock_abi() > 0 && landlock_confine(&rule, 1, LANDLOCK_SPARES_TCP, e) < 0)
+		return -1;
+	return seccomp_install(&program, e); /* layer: peers-seccomp */
+}
+
+static int confine(void *arg, struct err *e)
+{
+	(void)arg;
+	(void)prctl(PR_SET_NAME, "hutch-peers");
+	return enter(e) < 0 ? err_in(e, "confine hutch-peers") : 0;
 }
 
 static int work(void *arg, void *result, struct err *e)
@@ -257,7 +272,6 @@ static int work(void *arg, void *result, struct err *e)
 
 	(void)result;
 	(void)e;
-	(void)prctl(PR_SET_NAME, "hutch-peers");
 	for (;;) {
 		ssize_t n = recv(t->socket, &r, sizeof(r), 0);
 		if (n == (ssize_t)sizeof(r))
@@ -288,5 +302,6 @@ int peers_start(struct launch *l, struct err *e)
 					   .arg = &task,
 					   .fds = { theirs },
 					   .fd_count = 1 };
-	return worker_start(&child, &l->peers, e);
+	return worker_start(&child, &l->peers, e) < 0 ? -1
+						      : worker_await_setup(&l->peers, e);
 }

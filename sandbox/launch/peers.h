@@ -9,12 +9,14 @@
  * docs/control.md), which checks the network once more, and the other end to
  * hutch-egress.
  *
- * It ends when hutch-egress ends. */
+ * It has no capability, opens files of the state folder alone and for reading alone, and
+ * makes no other calls than those in policy/seccomp/peers.json.  A sandbox whose process
+ * cannot be confined does not start.  It ends when hutch-egress ends. */
 #pragma once
 
 struct err;
 struct launch;
 
-/* Starts the process in l->peers, if the policy joins a network, and puts the socket for
- * hutch-egress in l->egress.peers. */
+/* Starts the process in l->peers, if the policy joins a network, waits until it has
+ * confined itself, and puts the socket for hutch-egress in l->egress.peers. */
 int peers_start(struct launch *l, struct err *e);
