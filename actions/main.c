@@ -59,7 +59,10 @@ static int start(struct launch *l, struct err *e)
 {
 	report_network(l->policy);
 	report_secrets(l->policy);
-	if (launch_prepare(l, false, e) < 0 || launch_start(l, e) < 0)
+	if (launch_prepare(l, false, e) < 0)
+		return -1;
+	report_shared_network(l->policy);
+	if (launch_start(l, e) < 0)
 		return -1;
 	report_degraded(l->degraded);
 	return 0;

@@ -149,6 +149,14 @@ static void finish_learning(struct learn *learn, const struct launch *l, struct 
 	}
 }
 
+static int start(struct launch *l, const struct policy *policy, struct err *e)
+{
+	if (launch_prepare(l, true, e) < 0)
+		return -1;
+	report_shared_network(policy);
+	return launch_start(l, e);
+}
+
 void run_launch(const struct policy *policy, struct learn *learn, bool is_dry_run,
 		struct result *ret)
 {
@@ -157,12 +165,14 @@ void run_launch(const struct policy *policy, struct learn *learn, bool is_dry_ru
 	struct err e;
 
 	if (policy->isolation == ISOLATION_LANDLOCK) {
+		if (!is_dry_run)
+			report_shared_network(policy);
 		landlock_run_run(policy, is_dry_run, ret);
 		return;
 	}
 	launch_init(&l, learn ? &learn->wide : policy);
 	l.observer = learn ? &learn->observer : NULL;
-	if (is_dry_run ? dry_run(&l, &e) : launch_prepare(&l, true, &e) < 0 || launch_start(&l, &e) < 0)
+	if (is_dry_run ? dry_run(&l, &e) : start(&l, policy, &e) < 0)
 		result_failed(ret, EXIT_HUTCH, &e);
 	else if (!is_dry_run)
 		run_command(&l, ret);

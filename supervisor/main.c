@@ -288,7 +288,10 @@ static int create(struct create_options *o, struct err *e)
 						  * not see the supervisor close its
 						  * end */
 	(void)close(ends[1]);
-	return wait_ready(o, ends[0], e);
+	int code = wait_ready(o, ends[0], e);
+	if (code == 0)
+		report_shared_network(&o->policy);
+	return code;
 }
 
 static int made(const struct create_options *o, struct err *e)

@@ -204,6 +204,10 @@ void report_rules(const struct policy *policy)
 void report_network(const struct policy *policy)
 {
 	check_rules(policy, RULES_COMPARED);
+}
+
+void report_shared_network(const struct policy *policy)
+{
 	if (policy->network == NETWORK_HOST)
 		note_print("--network host: the sandbox shares this host's network, its "
 			   "loopback services included");

@@ -13,10 +13,13 @@ struct result;
  * printing that error. */
 int report_result(const struct result *r, uint64_t timeout_ms, int json_fd);
 
-/* Prints notes about --network host, which shares more with the host than the network,
- * and about rules for connections.  Many rules are not compared with each other, which
+/* Prints notes about rules for connections.  Many rules are not compared with each other, which
  * would cost each launch time: `hutch policy check` does that (report_rules()). */
 void report_network(const struct policy *policy);
+
+/* Prints a note about --network host or ns:PATH, which shares more than the network.  It
+ * is for a launch that has found the network: an error about that stands alone. */
+void report_shared_network(const struct policy *policy);
 /* Prints which rules about connections are not what their author meant. */
 void report_rules(const struct policy *policy);
 

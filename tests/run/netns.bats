@@ -96,6 +96,16 @@ reach() {
 	[ "$output" = "$(echo 'nameserver 192.0.2.7' && cat /etc/resolv.conf)" ]
 }
 
+@test "an error about the namespace has no note before it that says what is shared" {
+	local verb
+	for verb in "run ns:$T/absent true" "create ns:$T/absent box" "act ns:$T/absent"; do
+		set -- $verb
+		catch "$HUTCH" "$1" --network "${@:2}" </dev/null
+		[ "$status" -eq 125 ]
+		[[ ${stderr_lines[0]} == "hutch: open the network namespace $T/absent: No such file"* ]]
+	done
+}
+
 @test "the plan, the result object and why name the namespace" {
 	inside --dry-run --network "ns:$space" true
 	has "^network   that of $space\$"
