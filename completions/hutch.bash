@@ -292,9 +292,9 @@ declare -gA _hutch_image_verbs=(
 	[pull]='-q --quiet --platform --insecure --no-progress'
 	[import]='-n --name'
 	[build]='-f --file -t --tag --build-arg --target --no-cache --pull --network --allow
-		-q --quiet'
+		--add-host -q --quiet'
 	[runtime-build]='--base --repo --oh-version --extra-deps --setup --install --no-browser
-		--force --dry-run --network --allow -q --quiet'
+		--force --dry-run --network --allow --add-host -q --quiet'
 	[ls]='-a --all --digests --json -q --quiet --no-trunc'
 	[inspect]=
 	[exists]=
@@ -318,9 +318,9 @@ _hutch_building() # WORD
 	case $1 in
 	-f | --file) _hutch_paths file ;;
 	-t | --tag | --base) _hutch_references ;;
-	--network) _hutch_words 'none allow host' ;;
+	--network) _hutch_words 'none allow host ns:' ;;
 	--build-arg) mapfile -t COMPREPLY < <(compgen -e -- "$cur") ;;
-	--allow | --target | --repo | --oh-version | --extra-deps | --setup | --install) ;;
+	--allow | --add-host | --target | --repo | --oh-version | --extra-deps | --setup | --install) ;;
 	*) _hutch_paths directory ;;
 	esac
 }

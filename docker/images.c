@@ -50,6 +50,7 @@ static const struct arg build_rows[] = {
 	{ 0, "no-cache", false, "--no-cache", NULL, NULL },
 	{ 0, "pull", false, "--pull", NULL, NULL },
 	{ 0, "network", true, "--network", NULL, NULL },
+	{ 0, "add-host", true, "--add-host", NULL, NULL },
 };
 
 /* --- images, by a template ---------------------------------------------------- */

@@ -14,7 +14,7 @@
 
 static int check(struct build_options *o, struct err *e)
 {
-	if (build_check_network(o->network, &o->allow, &o->network, e) < 0)
+	if (build_check_network(&o->network, e) < 0)
 		return -1;
 	for (size_t i = 0; i < o->args.count; i++) {
 		const char *arg = o->args.items[i], *value = getenv(arg);
@@ -61,10 +61,12 @@ int image_build_main(char **argv)
 		{ 0, "no-cache", NULL, "do everything anew", &o.ignores_cache, NULL },
 		{ 0, "pull", NULL, "ask registries for newer base images", &o.pulls,
 		  NULL },
-		{ 0, "network", "MODE", "of each RUN: none (default), allow or host",
-		  NULL, &o.network },
+		{ 0, "network", "MODE", "none (default), allow, host or ns:PATH", NULL,
+		  &o.network.mode },
 		{ 0, "allow", "HOST[:PORT]...", "a host that a RUN may connect to", NULL,
-		  &o.allow },
+		  &o.network.allow },
+		{ 0, "add-host", "NAME:ADDRESS...", "a line of /etc/hosts in each RUN",
+		  NULL, &o.network.add_hosts },
 		{ 'q', "quiet", NULL, "print the digest alone", &o.is_quiet, NULL },
 	};
 	const struct usage usage = {
@@ -82,6 +84,6 @@ int image_build_main(char **argv)
 	int code = read == FLAGS_HELP ? 0 : read == FLAGS_READ ? build(&o) : EXIT_HUTCH;
 	list_done(&o.tags);
 	list_done(&o.args);
-	list_done(&o.allow);
+	build_network_done(&o.network);
 	return code;
 }

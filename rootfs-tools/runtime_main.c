@@ -54,8 +54,8 @@ static const char *const from_names[] = {
 
 struct wish {
 	struct runtime_wish runtime;
-	const char *setup, *install, *extra, *network;
-	struct list allow; /* values of --allow */
+	const char *setup, *install, *extra;
+	struct build_network network;
 	bool is_forced, is_dry, is_quiet;
 };
 
@@ -170,9 +170,8 @@ static int build(const struct wish *w, const char *file, const struct list *tags
 					       .file = "runtime Dockerfile",
 					       .text = file,
 					       .ignored = IGNORED,
-					       .tags = *tags, /* borrowed */
-					       .network = w->network,
-					       .allow = w->allow, /* borrowed */
+					       .tags = *tags,	      /* borrowed */
+					       .network = w->network, /* borrowed */
 					       .is_quiet = w->is_quiet };
 	struct digest image;
 
@@ -205,7 +204,7 @@ static int make(const struct wish *w, struct err *e)
 static int checked(struct wish *w)
 {
 	struct err e = { 0 };
-	int rc = build_check_network(w->network, &w->allow, &w->network, &e);
+	int rc = build_check_network(&w->network, &e);
 
 	if (rc == 0 && (strpbrk(w->runtime.base, " \t\n") || !*w->runtime.base))
 		rc = err_set(&e, ERR_USAGE, "'%.100s' is no image", w->runtime.base);
@@ -246,10 +245,12 @@ int image_runtime_build_main(char **argv)
 		  NULL },
 		{ 0, "dry-run", NULL, "print the tags and the Dockerfile", &w.is_dry,
 		  NULL },
-		{ 0, "network", "MODE", "of each RUN: none (default), allow or host",
-		  NULL, &w.network },
+		{ 0, "network", "MODE", "none (default), allow, host or ns:PATH", NULL,
+		  &w.network.mode },
 		{ 0, "allow", "HOST[:PORT]...", "a host that a RUN may connect to", NULL,
-		  &w.allow },
+		  &w.network.allow },
+		{ 0, "add-host", "NAME:ADDRESS...", "a line of /etc/hosts in each RUN",
+		  NULL, &w.network.add_hosts },
 		{ 'q', "quiet", NULL, "print the source tag alone", &w.is_quiet, NULL },
 	};
 	const struct usage usage = {
@@ -265,6 +266,6 @@ int image_runtime_build_main(char **argv)
 
 	w.runtime.project = argv[0];
 	int code = read == FLAGS_HELP ? 0 : read == FLAGS_READ ? checked(&w) : EXIT_HUTCH;
-	list_done(&w.allow);
+	build_network_done(&w.network);
 	return code;
 }

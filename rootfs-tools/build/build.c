@@ -11,6 +11,7 @@
 #include "base/io.h"
 #include "base/own.h"
 #include "policy/egress_policy.h"
+#include "policy/extra_host.h"
 #include "policy/policy.h"
 #include "policy/units.h"
 #include "rootfs-tools/build/builder.h"
@@ -163,41 +164,35 @@ static int build(struct builder *b, int64_t now, struct digest *ret, struct err 
 	return name_it(b, ret, e);
 }
 
-static int set_network(struct policy *p, const char *network, struct err *e)
+static int check_network(struct policy *p, const struct build_network *n, struct err *e)
 {
-	static const enum network modes[] = { NETWORK_NONE, NETWORK_ALLOW, NETWORK_HOST };
-
-	for (size_t i = 0; i < ARRAY_LEN(modes); i++) {
-		p->network = modes[i];
-		if (!strcmp(policy_network_word(p), network))
-			return 0;
-	}
-	return err_set(e, ERR_USAGE, "--network takes none, allow or host, not '%.60s'",
-		       network);
-}
-
-static int check_rules(struct policy *p, const char *network, const struct list *allow,
-		       struct err *e)
-{
-	for (size_t i = 0; i < allow->count; i++)
-		if (egress_policy_add(p, EGRESS_ALLOW, allow->items[i], e) < 0)
+	for (size_t i = 0; i < n->allow.count; i++)
+		if (egress_policy_add(p, EGRESS_ALLOW, n->allow.items[i], e) < 0)
 			return -1;
-	return set_network(p, network, e) < 0 ? -1 : egress_policy_check(p, e);
+	for (size_t i = 0; i < n->add_hosts.count; i++)
+		if (extra_host_add(p, n->add_hosts.items[i], e) < 0)
+			return -1;
+	if (policy_take_network(p, n->mode, e) < 0 || egress_policy_check(p, e) < 0)
+		return -1;
+	return extra_host_check(p, e);
 }
 
-int build_check_network(const char *network, const struct list *allow, const char **ret,
-			struct err *e)
+int build_check_network(struct build_network *n, struct err *e)
 {
 	struct policy p;
 
 	policy_init(&p);
-	if (!network)
-		network = allow->count ? "allow" : "none";
-	int result = check_rules(&p, network, allow, e);
+	if (!n->mode)
+		n->mode = n->allow.count ? "allow" : "none";
+	int result = check_network(&p, n, e);
 	policy_done(&p);
-	if (result == 0)
-		*ret = network;
 	return result;
+}
+
+void build_network_done(struct build_network *n)
+{
+	list_done(&n->allow);
+	list_done(&n->add_hosts);
 }
 
 int build_image(const struct build_options *options, struct digest *ret, struct err *e)

@@ -11,6 +11,13 @@
 
 struct err;
 
+/* The network of each RUN. */
+struct build_network {
+	const char *mode; /* the value of --network; NULL: the flag was not given */
+	struct list allow; /* owned, as add_hosts is: values of --allow */
+	struct list add_hosts; /* values of --add-host */
+};
+
 struct build_options {
 	const char *context; /* a folder: the files that COPY may copy */
 	const char *file;    /* path of the Dockerfile; NULL: the context's Dockerfile */
@@ -20,15 +27,14 @@ struct build_options {
 	const char *target;  /* the stage to build; NULL: the last stage */
 	struct list tags;
 	struct list args;    /* values of --build-arg, as "NAME=VALUE" */
-	const char *network; /* network of RUN: "none", "allow" or "host" */
-	struct list allow;   /* values of --allow: where a RUN may connect to */
+	struct build_network network; /* of RUN; checked */
 	bool ignores_cache, pulls, is_quiet;
 };
 
-/* Checks the values of --network (NULL: the flag was not given) and of --allow, before
- * the first step.  *ret is the network's word: rules without --network ask for "allow". */
-int build_check_network(const char *network, const struct list *allow, const char **ret,
-			struct err *e);
+/* Checks the values before the first step, and fills in n->mode: rules without --network
+ * ask for "allow". */
+int build_check_network(struct build_network *n, struct err *e);
+void build_network_done(struct build_network *n);
 
 /* Builds an image; *ret is the manifest's digest.  Progress is printed on stderr. */
 int build_image(const struct build_options *options, struct digest *ret, struct err *e);

@@ -159,31 +159,33 @@ static int make_image(struct run *r, char ret[REFERENCE_MAX], struct err *e)
 	return 0;
 }
 
+static void add_flags(struct list *words, const char *flag, const struct list *values)
+{
+	for (size_t i = 0; i < values->count; i++) {
+		list_add(words, flag);
+		list_add(words, values->items[i]);
+	}
+}
+
 static int make_words(struct run *r, struct err *e)
 {
-	const struct list *allow = &r->m->b->options->allow;
+	const struct build_network *network = &r->m->b->options->network;
 	AUTO_FREE char *hutch = NULL;
 	struct list env = { 0 };
 	char image[REFERENCE_MAX];
 
 	if (program_find_hutch(&hutch, e) < 0 || make_image(r, image, e) < 0)
 		return -1;
-	const char *const first[] = { hutch,	   "run",
-				      "--image",   image,
-				      "--pull",	   "never",
-				      "--upper",   r->run_dir.path,
-				      "--network", r->m->b->options->network };
+	const char *const first[] = { hutch,	    "run",	     "--image",
+				      image,	    "--pull",	     "never",
+				      "--upper",    r->run_dir.path, "--network",
+				      network->mode };
 	for (size_t i = 0; i < ARRAY_LEN(first); i++)
 		list_add(&r->words, first[i]);
-	for (size_t i = 0; i < allow->count; i++) {
-		list_add(&r->words, "--allow");
-		list_add(&r->words, allow->items[i]);
-	}
+	add_flags(&r->words, "--allow", &network->allow);
+	add_flags(&r->words, "--add-host", &network->add_hosts);
 	take_environment(r, &env);
-	for (size_t i = 0; i < env.count; i++) {
-		list_add(&r->words, "-e");
-		list_add(&r->words, env.items[i]);
-	}
+	add_flags(&r->words, "-e", &env);
 	list_done(&env);
 	list_add(&r->words, "--");
 	for (size_t i = 0; i < r->command.count; i++)
@@ -231,7 +233,7 @@ static void keep_tail(int from, struct list *to)
 /* Names the flag that a RUN may need, since many fail for want of a network. */
 static int suggest_network(const struct run *r, struct err *e)
 {
-	const char *network = r->m->b->options->network;
+	const char *network = r->m->b->options->network.mode;
 
 	if (!strcmp(network, "none"))
 		return err_remedy(e, "a RUN has no network unless the build has --allow "

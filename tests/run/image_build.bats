@@ -429,6 +429,27 @@ RUN echo out; echo err >&2' >ctx/Dockerfile
 	[ "$output" = "$(wc -l </proc/net/dev)" ]
 }
 
+@test "a RUN is in the network namespace that --network ns:PATH names" {
+	local pid space
+	mkfifo ready
+	as_who unshare -U -r -n sh -c 'echo $$ "$(readlink /proc/self/ns/net)"; exec sleep 1000' >ready 3>&- &
+	started+=("$!")
+	read -r -t "$PATIENCE" pid space <ready
+	started+=("$pid")
+	build -q --network "ns:/proc/$pid/ns/net" <<<$'FROM bb:1\nRUN readlink /proc/self/ns/net >/net'
+	[ "$status" = 0 ]
+	in_image cat /net
+	[ "$output" = "$space" ]
+}
+
+@test "--add-host is a line of /etc/hosts in each RUN, and in no layer" {
+	built --add-host db:10.0.0.5 --add-host 'six:[fd00::7]' <<<$'FROM bb:1\nRUN cat /etc/hosts >/seen\nRUN true'
+	in_image grep -cE '^(10.0.0.5\s+db|fd00::7\s+six)$' /seen
+	[ "$output" = 2 ]
+	in_image cat /etc/hosts
+	[[ $status == 0 && $output != *10.0.0.5* ]]
+}
+
 # in_world [FLAG...]: builds t:1 like build, where the network is one of this test's own.
 in_world() {
 	cat >ctx/Dockerfile
@@ -466,7 +487,11 @@ in_world() {
 	build --allow example.org --network none <<<"$file"
 	refused 'rules about connections say nothing with --network none'
 	build --network alow <<<"$file"
-	refused "--network takes none, allow or host, not 'alow'"
+	refused "--network takes none, allow, host or ns:PATH, not 'alow'"
+	build --add-host db <<<"$file"
+	refused "--add-host takes NAME:ADDRESS or NAME:host-gateway, not 'db'"
+	build --add-host db:host-gateway <<<"$file"
+	refused "--add-host db:host-gateway: no rule opens a port of this host's loopback"
 	[[ $stderr != *'FROM bb:1'* ]]
 	catch "$HUTCH" image runtime-build --allow 'a b' ctx
 	refused '.*(from --allow a b)'
