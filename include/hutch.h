@@ -152,6 +152,15 @@ HUTCH_API int hutch_attach(const char *name, const struct hutch_how *how,
 HUTCH_API int hutch_take(const char *pool, const struct hutch_how *how,
 			 struct hutch **ret, struct hutch_error *e);
 
+/* For programs that divide the work between processes.  hutch_detach() returns the
+ * connection of a handle that is open and has no call under way: a descriptor, yours to
+ * close or to send (unix(7)); afterwards the handle can only be closed.  hutch_adopt()
+ * makes an open handle of such a descriptor, which the handle owns from then on; on an
+ * error it stays yours.  `name` is that of the sandbox. */
+HUTCH_API int hutch_detach(struct hutch *h, struct hutch_error *e);
+HUTCH_API int hutch_adopt(const char *name, int fd, const struct hutch_how *how,
+			  struct hutch **ret, struct hutch_error *e);
+
 /* Waits until the handle is open, and returns 0; an event loop gets the message
  * HUTCH_READY for it.  `timeout_ms`: -1 is for ever, here and below; a supervisor that
  * does not answer within 5 seconds is HUTCH_TIMEOUT in any case. */
@@ -171,8 +180,9 @@ enum hutch_type {
 	HUTCH_ANSWER = 1, /* the answer to the call whose number is `call` */
 	HUTCH_OUTPUT,	  /* a process or action has printed something */
 	HUTCH_EVENT,	  /* an event of the sandbox: `json` has the params of `event`, or
-			   * after a call of `logs` those of `log`, which have no member
-			   * `event` */
+			   * after a call of `logs` those of `log`, or after one of
+			   * `events.subscribe` with `asks` those of `net.ask`, which
+			   * have no member `event` */
 	HUTCH_READY,	  /* the handle is open: `json` is the answer to `hello`, or
 			   * null */
 	HUTCH_ENDED	  /* the last message: `error` has the reason */

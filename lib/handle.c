@@ -306,6 +306,25 @@ int hutch_attach(const char *name, const struct hutch_how *how, struct hutch **r
 	return 0;
 }
 
+int hutch_adopt(const char *name, int fd, const struct hutch_how *how, struct hutch **ret,
+		struct hutch_error *e)
+{
+	const struct hutch_how all = whole(how);
+	struct hutch *h = handle_new(name, &all, e);
+
+	if (!h)
+		return -1;
+	if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0 || handle_watch(h, fd, e) < 0) {
+		(void)error_sys(e, "use descriptor %d for sandbox '%s'", fd, name);
+		hutch_close(h);
+		return -1;
+	}
+	h->socket = fd;
+	handle_open(h);
+	*ret = h;
+	return 0;
+}
+
 int hutch_take(const char *pool, const struct hutch_how *how, struct hutch **ret,
 	       struct hutch_error *e)
 {

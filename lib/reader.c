@@ -220,7 +220,8 @@ static int take_notification(struct hutch *h, struct json_view line,
 	const bool is_event = json_view_is(x[METHOD], "event");
 	struct json_view y[PARAM_COUNT];
 
-	if (!is_output && !is_event && !json_view_is(x[METHOD], "log"))
+	if (!is_output && !is_event && !json_view_is(x[METHOD], "log") &&
+	    !json_view_is(x[METHOD], "net.ask"))
 		return 0; /* a notification of a later version is ignored */
 	if (json_view_type(x[PARAMS]) != JSON_OBJECT)
 		return broken(h, "a notification without params");

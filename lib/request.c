@@ -369,7 +369,9 @@ int64_t hutch_cancel(struct hutch *h, int64_t id, void *tag, struct hutch_error 
 	return formatted(h, "cancel", tag, e, "{\"id\":%lld}", (long long)id);
 }
 
-static int give_socket(struct hutch *h, struct hutch_error *e)
+/* Gives the caller the connection, and ends the handle, whose later errors say that it
+ * has become `what`. */
+static int give_socket(struct hutch *h, const char *what, struct hutch_error *e)
 {
 	if (h->stage == OVER) {
 		if (e)
@@ -381,13 +383,14 @@ static int give_socket(struct hutch *h, struct hutch_error *e)
 	const bool is_clean = !h->calls && h->in.end == h->in.start;
 	AUTO_CLOSE int fd = is_clean ? fcntl(h->socket, F_DUPFD_CLOEXEC, 3) : -1;
 	if (fd < 0 && is_clean)
-		(void)error_sys(e, "act.stream: copy the connection");
+		(void)error_sys(e, "copy the connection to sandbox '%s'", h->name);
 	else if (!is_clean || fcntl(fd, F_SETFL, 0) < 0)
-		(void)error_set(e, HUTCH_BUSY, "act.stream: something else came between");
+		(void)error_set(
+			e, HUTCH_BUSY,
+			"something else is under way at the handle of sandbox '%s'",
+			h->name);
 	(void)error_set(&h->why, HUTCH_INVALID,
-		    "the handle of sandbox '%s' has become a stream of "
-		    "actions (hutch_act_stream)",
-		    h->name);
+			"the handle of sandbox '%s' has become %s", h->name, what);
 	handle_end(h);
 	return is_clean ? fd_take(&fd) : -1;
 }
@@ -405,7 +408,22 @@ int hutch_act_stream(struct hutch *h, unsigned flags, struct hutch_error *e)
 		formatted(h, "act.stream", HUTCH_WAIT, e, "{%s}", streams(flags));
 	if (hutch_wait(h, call, -1, NULL, e) < 0 || handle_enter(h, e) < 0)
 		return -1;
-	return handle_leave(h, give_socket(h, e));
+	return handle_leave(h,
+			    give_socket(h, "a stream of actions (hutch_act_stream)", e));
+}
+
+int hutch_detach(struct hutch *h, struct hutch_error *e)
+{
+	int fd = -1;
+
+	if (handle_enter(h, e) < 0)
+		return -1;
+	if (h->stage < OPEN || h->calls)
+		(void)error_set(e, HUTCH_BUSY, "the handle of sandbox '%s' %s", h->name,
+				h->calls ? "has a call under way" : "is not open yet");
+	else
+		fd = give_socket(h, "a descriptor (hutch_detach)", e);
+	return handle_leave(h, fd);
 }
 
 /* --- the sandbox ----------------------------------------------------------- */

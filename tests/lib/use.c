@@ -350,6 +350,29 @@ static void stream_actions(void)
 	trial_end(h);
 }
 
+static void hand_over(void)
+{
+	struct hutch *h = trial_create("box"), *taken = NULL;
+	struct hutch_error e;
+	int64_t pid = 0;
+
+	const int64_t call = hutch_info(h, HUTCH_WAIT, &e);
+	check(hutch_detach(h, &e) == -1 && e.kind == HUTCH_BUSY);
+	hutch_message_free(trial_answer(h, call));
+	const int fd = hutch_detach(h, &e);
+	works(&e, fd >= 0);
+	check(hutch_info(h, NULL, &e) == -1 && e.kind == HUTCH_INVALID);
+	hutch_close(h);
+	check(hutch_adopt("bad/name", fd, NULL, &taken, &e) == -1 &&
+	      e.kind == HUTCH_INVALID);
+	works(&e, hutch_adopt("box", fd, NULL, &taken, &e) == 0);
+	check(!strcmp(hutch_name(taken), "box"));
+	struct hutch_message *m = trial_answer(taken, hutch_info(taken, HUTCH_WAIT, &e));
+	check(hutch_json_integer(m->json, "pid", &pid) && pid > 0);
+	hutch_message_free(m);
+	trial_end(taken);
+}
+
 static void watch_and_steer(void)
 {
 	struct hutch *h = trial_create("box");
@@ -626,6 +649,7 @@ const struct trial trials_use[] = {
 	{ "copy_files", copy_files },
 	{ "do_actions", do_actions },
 	{ "stream_actions", stream_actions },
+	{ "hand_over", hand_over },
 	{ "watch_and_steer", watch_and_steer },
 	{ "read_what_the_supervisor_logs", read_what_the_supervisor_logs },
 	{ "start_again", start_again },

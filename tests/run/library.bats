@@ -49,6 +49,10 @@ done_by() {
 	done_by do_actions stream_actions
 }
 
+@test "an open connection is handed over to another handle" {
+	done_by hand_over
+}
+
 @test "a sandbox is watched and steered, and its end is told to every handle" {
 	done_by watch_and_steer read_what_the_supervisor_logs
 }
