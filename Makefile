@@ -59,7 +59,7 @@ ROOMS := base policy/json policy/plugin policy/bash policy/seccomp policy/egress
     sandbox/cgroup sandbox/state sandbox/plan sandbox/monitor sandbox/root sandbox/launch \
     sandbox/landlock sandbox/learn sandbox/explain cli/common rootfs-tools/changes actions \
     supervisor supervisor/pool rootfs-tools/layers rootfs-tools/index rootfs-tools/registry \
-    rootfs-tools/build rootfs-tools cli docker lib
+    rootfs-tools/build rootfs-tools cli docker lib gateway/zip gateway/relay gateway
 
 FILES_base := account answer await base64 buffer err frame hex io json_write term_keys list nearest note redact fd_pass \
     path resolve utf8 variables term_escape path_walk spot wait_line worker
@@ -253,6 +253,17 @@ FILES_lib := pool_take call json_build error handle helper reader members openin
     run wait connect
 USES_lib := base policy/json store sandbox/state sandbox/launch cli/common
 
+FILES_gateway/zip := tar_to_zip zip zip_to_tar
+USES_gateway/zip := base archive
+
+FILES_gateway/relay := mcp_merge mcp_message mcp_names mcp_relay mcp_servers
+USES_gateway/relay := base policy/json
+
+FILES_gateway := action_server box command copy download epochs gateway guard http keys listen loop mcp_sse native_api native_methods native_stream order runtime_api \
+    serve_confine spawner spawn_link upload
+USES_gateway := base policy/json policy archive store sandbox/kernel sandbox/state sandbox/launch cli/common \
+    gateway/zip gateway/relay
+
 # ALL_x: a room and the rooms below that it is linked with, highest first.
 reverse = $(if $(1),$(call reverse,$(wordlist 2,$(words $(1)),$(1))) $(firstword $(1)))
 HIGHEST_FIRST := $(call reverse,$(ROOMS))
@@ -314,7 +325,7 @@ MUSL_LINK   = $(CC) -nostdlib -static-pie $(LDHARDEN) -Wl,--gc-sections -o $@ \
 
 # --- programs --------------------------------------------------------------
 
-PROGRAMS := $(B)/hutch $(addprefix $(B)/libexec/hutch-,act docker egress executor gate image pool scope seccomp supervise)
+PROGRAMS := $(B)/hutch $(addprefix $(B)/libexec/hutch-,act docker egress executor gate image pool scope seccomp serve supervise)
 
 # V=1 shows each command.
 V ?= 0
@@ -421,7 +432,9 @@ $(B)/libexec/hutch-seccomp: PIE = $(if $(STATIC),-static-pie,-pie)
 $(B)/libexec/hutch-seccomp: $(B)/host/policy/seccomp/main.o $(call host_rooms,policy/seccomp)
 $(B)/libexec/hutch-scope: HOST_LIBS := -lsystemd
 $(B)/libexec/hutch-scope: $(B)/host/sandbox/cgroup/scope_main.o
-$(B)/libexec/hutch-seccomp $(B)/libexec/hutch-scope:
+$(B)/libexec/hutch-serve: HOST_LIBS := -lmicrohttpd -larchive -lcrypto $(CAPS_LIBS)
+$(B)/libexec/hutch-serve: $(B)/host/gateway/main.o $(call host_rooms,gateway lib)
+$(B)/libexec/hutch-seccomp $(B)/libexec/hutch-scope $(B)/libexec/hutch-serve:
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(HOST_LINK)
@@ -461,6 +474,9 @@ $(eval $(call needs,supervisor/confine,seccomp_supervisor))
 $(eval $(call needs,sandbox/root/jail,seccomp_jail))
 $(eval $(call needs,egress/gate/main,seccomp_gate))
 $(eval $(call needs,egress/egress_confine,seccomp_egress))
+$(eval $(call needs,gateway/serve_confine,seccomp_serve))
+$(eval $(call needs,gateway/native_api,openapi))
+$(eval $(call needs,tests/unit/test_openapi,openapi))
 $(eval $(call needs,sandbox/launch/peers,seccomp_peers))
 $(eval $(call needs,sandbox/monitor/broker,seccomp_broker))
 $(eval $(call needs,tests/bench/floor,seccomp_default))
@@ -504,6 +520,12 @@ $(B)/gen/seccomp_texts.h: policy/seccomp/default.json policy/seccomp/pretend.jso
 	$(call say,GEN)
 	$(Q)$(AS_STRINGS)
 
+# One C string.
+$(B)/gen/openapi.h: gateway/openapi.json
+	@mkdir -p $(@D)
+	$(call say,GEN)
+	$(Q)sed -e 's/[\\"]/\\&/g' -e 's/^/"/; s/$$/\\n"/' $< > $@
+
 # Otherwise the compiler would turn the loops of these functions into calls of themselves.
 $(B)/musl/base/memmove.o: MUSL_CFLAGS += -fno-builtin \
   $(if $(findstring clang,$(CC)),,-fno-tree-loop-distribute-patterns)
@@ -532,7 +554,7 @@ clean:
 # what only tests need.  A package that is installed is not requested again; if all
 # are, root is not needed.
 BUILD_DEPS := gcc libc6-dev musl-tools libarchive-dev libisal-dev libcurl4-openssl-dev libssl-dev \
-        libseccomp-dev libcap-dev libsystemd-dev libvterm-dev libc-ares-dev libnl-route-3-dev go-md2man
+        libseccomp-dev libcap-dev libsystemd-dev libvterm-dev libc-ares-dev libnl-route-3-dev libmicrohttpd-dev go-md2man
 DEMO_DEPS  := $(BUILD_DEPS) python3
 TEST_DEPS  := $(DEMO_DEPS) libcmocka-dev clang libclang-rt-14-dev lld ripgrep pyflakes3 bats bubblewrap \
         uidmap git procps iproute2 util-linux bsdutils groff-base strace user-mode-linux kmod debootstrap \
@@ -677,10 +699,16 @@ $(B)/tests/unit/$(1): $(B)/host/tests/unit/test_$(1).o \
     $(if $(filter $(1),$(EXECUTOR_UNIT)),executor))
 endef
 $(foreach t,$(UNIT),$(eval $(call unit_test,$(t))))
+# The zips of a gateway are libarchive's.
+$(addprefix $(B)/tests/unit/,zip_to_tar tar_to_zip): UNIT_LIBS += -larchive
+$(addprefix $(B)/fuzz/,zip_to_tar tar_to_zip): IMAGE_LIBS += -larchive
 $(UNIT_BIN):
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) $(HOST_EXTRA) $(LINKER) -o $@ $(filter %.o %.a,$^) $(UNIT_LIBS)
+
+$(B)/tests/unit/openapi: UNIT_LIBS += -lmicrohttpd -larchive
+$(B)/host/tests/unit/test_openapi.o: UNIT_FLAGS += -Iinclude
 
 $(B)/tests/unit/memmove: $(MUSL_PARTS)
 
@@ -899,7 +927,7 @@ fuzz: $(FUZZ_BIN)
 fuzzers:
 	+$(CHECKED_MAKE) OPTIMIZE="-O1 -g1" fuzz
 
-$(B)/host/lib/%.o $(B)/host/tests/fuzz/%.o: UNIT_FLAGS += -Iinclude
+$(B)/host/lib/%.o $(B)/host/gateway/%.o $(B)/host/tests/fuzz/%.o: UNIT_FLAGS += -Iinclude
 
 define fuzzer
 $(B)/fuzz/$(1): $(B)/host/tests/fuzz/fuzz_$(1).o $(call host_rooms,$(call rooms_of,tests/fuzz/fuzz_$(1)))

@@ -88,6 +88,12 @@ static int docker_main(char **argv)
 	return run_program("hutch-docker", argv);
 }
 
+/* Runs hutch-serve.  Its sandboxes are those of the user that root's belong to. */
+static int serve_main(char **argv)
+{
+	return run_program("hutch-serve", argv);
+}
+
 /* Runs hutch-image.  Images belong to the user that the sandboxes run for, so root
  * changes into that user first. */
 static int run_image(const char *verb, char **argv)
@@ -205,6 +211,10 @@ static const struct verb {
 	{ "For programs that know docker:", NULL, NULL, false },
 	{ "docker", "docker's command line, as `docker` if hutch has that name",
 	  docker_main, false },
+
+	{ "For clients over the network:", NULL, NULL, false },
+	{ "serve", "sandboxes over HTTP, to clients of OpenHands and others", serve_main,
+	  true },
 
 	{ "This host and this program:", NULL, NULL, false },
 	{ "doctor", "what this host lacks, and what would change it", doctor_main,

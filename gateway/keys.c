@@ -1,0 +1,109 @@
+#include "gateway/keys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/own.h"
+
+static void to_hex(const unsigned char *bytes, size_t len, char *to)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < len; i++) {
+		to[2 * i] = digits[bytes[i] >> 4];
+		to[2 * i + 1] = digits[bytes[i] & 15];
+	}
+	to[2 * len] = '\0';
+}
+
+void keys_random(char *to, size_t count)
+{
+	unsigned char bytes[64];
+
+	if (count / 2 > sizeof(bytes) ||
+	    getrandom(bytes, count / 2, 0) != (ssize_t)(count / 2))
+		abort(); /* the kernel gives up to 256 bytes at once */
+	to_hex(bytes, count / 2, to);
+}
+
+static int make(const char *path, char ret[KEYS_MAX + 1], struct err *e)
+{
+	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	AUTO_FREE char *line = NULL;
+
+	if (fd < 0)
+		return err_sys(e, "make the key file %s", path);
+	keys_random(ret, 64);
+	if (asprintf(&line, "%s\n", ret) < 0 || io_write_all(fd, line, strlen(line)) < 0)
+		return err_sys(e, "write the key file %s", path);
+	return 0;
+}
+
+static int check(int fd, const char *path, struct err *e)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return err_sys(e, "key file %s", path);
+	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077)) {
+		(void)err_set(e, ERR_REFUSED,
+			      "key file %s: other users may read it, or it is not yours",
+			      path);
+		return err_remedy(e, "chmod 600 %s", path);
+	}
+	return 0;
+}
+
+int keys_load(const char *path, char ret[KEYS_MAX + 1], struct err *e)
+{
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	AUTO_FREE char *text = NULL;
+	size_t len;
+
+	if (fd < 0 && errno == ENOENT)
+		return make(path, ret, e);
+	if (fd < 0)
+		return err_sys(e, "key file %s", path);
+	if (check(fd, path, e) < 0 || io_read_file(fd, path, 4096, &text, &len, e) < 0)
+		return -1;
+	text[strcspn(text, "\r\n")] = '\0';
+	len = strlen(text);
+	if (len < KEYS_MIN || len > KEYS_MAX)
+		return err_set(e, ERR_USAGE,
+			       "key file %s: the key must have %d to %d characters", path,
+			       KEYS_MIN, KEYS_MAX);
+	memcpy(ret, text, len + 1);
+	return 0;
+}
+
+void keys_of_box(const char *key, const char *id, unsigned epoch, char ret[KEYS_BOX])
+{
+	unsigned char digest[EVP_MAX_MD_SIZE];
+	unsigned len = 0;
+	char text[64];
+	const int n = snprintf(text, sizeof(text), "box %.32s %u", id, epoch);
+
+	if (!HMAC(EVP_sha256(), key, (int)strlen(key), (const unsigned char *)text,
+		  (size_t)n, digest, &len) ||
+	    len != 32)
+		abort(); /* without memory there is no key */
+	to_hex(digest, len, ret);
+}
+
+bool keys_equal(const char *given, const char *key)
+{
+	const size_t len = strlen(key);
+
+	return given && strlen(given) == len && CRYPTO_memcmp(given, key, len) == 0;
+}

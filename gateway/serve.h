@@ -1,0 +1,27 @@
+/* serve -- the settings of hutch-serve, from its command line. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/list.h"
+
+#define SERVE_LABEL \
+	"hutch.serve" /* the label of a server's sandboxes; its value: the name */
+
+struct serve {
+	const char *hutch;			   /* the path of the program `hutch` */
+	const char *name;			   /* of this server: --name */
+	const char *listen;			   /* ADDRESS:PORT; NULL: none */
+	const char *socket;			   /* a path; NULL: none */
+	const char *key_file;			   /* NULL: the one in the state folder */
+	const char *certificate, *certificate_key; /* files; NULL: no TLS */
+	const char *image; /* the image of all sandboxes; NULL: that of the request */
+	const char *url;   /* under which clients reach the server; NULL: by `listen` */
+	struct list origins, hosts; /* further Origin and Host that are answered */
+	struct list options;	    /* of `hutch create`, for each sandbox */
+	uint64_t memory; /* bytes for a sandbox, times what its request says; 0: no limit */
+	uint32_t cpus;	 /* the same, in thousandths of a CPU */
+	uint64_t idle_ms;	    /* a sandbox without a request is paused; 0: never */
+	unsigned connections;	    /* the most at once */
+	char key[129];		    /* the key of clients */
+};
