@@ -40,6 +40,7 @@ import ports
 import pull
 import rows
 import search
+import serve
 import sessions
 import table
 import unpack
@@ -217,6 +218,10 @@ def measure_egress(bench, result):
     result["egress"] = egress.measure_egress(bench.rows.hutch_path)
 
 
+def measure_serve(bench, result):
+    result["serve"] = serve.measure_serve(bench.rows.hutch_path)
+
+
 @contextlib.contextmanager
 def folders():
     """A folder for scratch files and XDG_RUNTIME_DIR.  A login makes the latter
@@ -257,7 +262,7 @@ class Bench:
                      measure_together, measure_memory, measure_actions,
                      measure_sessions, measure_floods, measure_named, measure_search, measure_judge,
                      measure_unpack,
-                     measure_past, measure_ports, measure_egress):
+                     measure_past, measure_ports, measure_egress, measure_serve):
             part(self, result)
         result["goals"] = goals.judge(result)
         return result

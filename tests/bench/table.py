@@ -255,6 +255,16 @@ def egress_rows(result):
                 f"with 1,000 {figure(known['many_mib'])}"]))
 
 
+def serve_rows(result):
+    known = result["serve"]
+    rows = [["", "ms"], ["execute_action of echo", figure(known["execute_ms"])],
+            ["  the same by the SDK", figure(known["sdk_ms"])],
+            ["start to alive", figure(known["start_ms"])]]
+    return block("hutch serve, over loopback", rows, [
+        f"  {known['sandboxes']} sandboxes: {known['actions_s']:.0f} actions a second, "
+        f"{figure(known['empty_kib'] / 1024)} MiB and {known['kib_each']:.0f} KiB each"])
+
+
 def verdicts(result):
     words = {None: "", True: "met", False: "NOT MET"}
     rows = [["", "at most", "measured", ""]]
@@ -270,5 +280,5 @@ def render(result):
             f"{result['cores']} cores, load {result['load']:.2f} before", ""]
     parts = (launches, volumes, series, together, memory, action_rows, session_rows, flood_rows, named_rows,
              search_rows, judge_rows, unpack_rows, pull_rows, past_rows, port_rows, egress_rows,
-             verdicts)
+             serve_rows, verdicts)
     return "\n".join(head + [line for part in parts for line in part(result)])
