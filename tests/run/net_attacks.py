@@ -52,6 +52,8 @@ def come_to(action, *args):
         return action(*args)
     except ssl.SSLEOFError:
         return "reset"
+    except ssl.SSLError as error:  # an OSError, whose number is one of OpenSSL's own
+        return error.reason
     except OSError as error:
         return words.get(type(error)) or errno.errorcode.get(error.errno, str(error))
 
@@ -439,6 +441,14 @@ def say(data, host="example.org", port=443, size=1 << 20):
     return talk(connect(host, port), *(data[at:at + size] for at in range(0, len(data), size)))
 
 
+def say_greeted(data, host="example.org", port=22):
+    """Says whether a server that greets sends the data back."""
+    with connect(host, port) as sock, sock.makefile("rb") as file:
+        file.readline()
+        sock.sendall(data)
+        return "reached" if file.read(1) else "closed"
+
+
 def tls_web(name, host="example.org", port=443):
     """Asks over TLS that names `name`, which is None for none."""
     with connect(host, port) as sock, UNCHECKED.wrap_socket(sock, server_hostname=name) as secure:
@@ -500,8 +510,10 @@ row("tls", "the connection's name on a port that a rule names", "reached", tls_w
 row("tls", "another name in the second hello", "reset", retry, b"example.org", b"example.net", host="reached")
 row("tls", "the connection's name in the second hello", "reached", retry, b"example.org", b"example.org",
     host="reached")
-row("every", "TLS with another name on a port that only the rule for each has", "reset", tls_web, "other.org",
-    "example.org", 22)
+row("every", "TLS with another name on a port that only the rule for each has", "reset", say_greeted,
+    hello("other.org"), host="reached")
+row("every", "TLS with the connection's name on that port", "reached", say_greeted, hello("example.org"),
+    host="reached")
 row("every", "TLS with another name at port 443", "reset", tls_web, "other.org", host="reached")
 row("every", "HTTP for another host at port 80", "403",
     lambda: http("example.org", "GET / HTTP/1.1\r\nHost: other.org\r\n\r\n"))
