@@ -41,6 +41,10 @@ plays() {
 	plays http
 }
 
+@test "a second look finds no way either" {
+	plays second
+}
+
 @test "neither the gate nor the host's services are to be seen inside" {
 	plays inside
 }
@@ -49,6 +53,7 @@ plays() {
 	plays inside -u root
 	plays addresses -u root
 	plays ports -u root
+	plays second -u root
 }
 
 @test "rights over its own network give a sandbox no other" {

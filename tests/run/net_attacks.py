@@ -675,6 +675,121 @@ row("http", "an upgrade that the server has not made, with a request for another
 row("http", "the end behind a request", "200", end_behind, GOOD, host="200")
 row("http", "the end behind a half of a request", "closed", end_behind, GOOD[:20])
 
+# --- a second look -------------------------------------------------------------------------
+# A reader of the gate, who had written neither it nor the groups above, has thought of these 74 ways.
+
+
+def from_port(port):
+    """Connects to an address from a port that stands for a service."""
+    with socket.socket() as sock:
+        sock.bind(("", port))
+        sock.connect((PUBLIC, 80))
+        return talk(sock.dup(), REQUEST)
+
+
+def with_option(level, name, value, host=PUBLIC):
+    with socket.socket() as sock:
+        sock.setsockopt(level, name, value)
+        sock.connect((host, 80))
+        return talk(sock.dup(), REQUEST)
+
+
+def urgent(*pieces):
+    """Says what comes back for the pieces, each of which ends with a byte of urgent data."""
+    with connect("example.org", 80) as sock:
+        for piece in pieces:
+            sock.send(piece, socket.MSG_OOB)
+        sock.shutdown(socket.SHUT_WR)
+        return sock.makefile("rb").read(12).decode()[9:] or "closed"
+
+
+def in_name_order(*names):
+    """A connection to the address that the last name has, after the others were asked for."""
+    return web([socket.gethostbyname(name) for name in names][-1])
+
+
+ADDED = "GET / HTTP/1.1\r\nHost: "
+for name, text in {
+    "a percent sign in the host": "example%2eorg", "an encoded NUL in the host": "example.org%00.other.org",
+    "an address of IPv6 as the host": "[::ffff:93.184.216.35]", "a port with a zero before it": "example.org:080",
+    "a colon without a port": "example.org:", "two dots behind the host": "example.org..",
+    "a dot before the host": ".example.org", "a path in the host": "example.org/other.org",
+    "a fragment in the host": "example.org#.other.org", "a question mark in the host": "example.org?.other.org",
+    "a backslash in the host": "example.org\\.other.org", "a semicolon in the host": "example.org;other.org",
+    "a tab behind the host": "example.org\tother.org", "a blank behind the host": "example.org other.org",
+    "a wide letter in the host": "\xef\xbd\x85xample.org", "a scheme in the host": "http://example.org",
+    "quotes around the host": '"example.org"', "a port beyond 16 bits": "example.org:65616",
+}.items():
+    row("second", name, ("403", "reset"), http, "example.org", f"{ADDED}{text}\r\n\r\n", host="200")
+for name, target in {
+    "a URL of TLS": "https://example.org/", "a URL without a host": "http:///other.org/",
+    "a URL with one slash": "http:/other.org/", "a URL in capitals": "HTTP://OTHER.ORG/",
+    "a URL with a port for a user": "http://example.org:80@other.org/",
+    "a URL with a backslash": "http://other.org\\@example.org/",
+    "a URL with a fragment for a host": "http://example.org#@other.org/",
+    "a URL with a question mark for a path": "http://other.org?http://example.org/",
+    "a URL of websockets": "ws://other.org/", "a target of no bytes": "",
+    "a star": "*", "an authority": "example.org:80",
+}.items():
+    row("second", name, ("403", "reset"), http, "example.org", f"GET {target} HTTP/1.1\r\n{HOST}\r\n",
+        host="200" if target else None)
+for name, request, host in (
+    ("a list of Connection that drops Host", f"GET / HTTP/1.1\r\n{HOST}Connection: close, Host\r\n\r\n", "200"),
+    ("a list of Connection that drops the length",
+     f"POST / HTTP/1.1\r\n{HOST}Content-Length: 40\r\nConnection: content-length\r\n\r\n{BAD}", None),
+    ("underscores in a length", f"POST / HTTP/1.1\r\n{HOST}Content_Length: 40\r\n\r\n{BAD}", None),
+    ("an underscore in the coding", f"POST / HTTP/1.1\r\n{HOST}Transfer_Encoding: chunked\r\n\r\n0\r\n\r\n{BAD}", None),
+    ("a length twice", f"POST / HTTP/1.1\r\n{HOST}Content-Length: 0\r\nContent-Length: 0\r\n\r\n{BAD}", "204"),
+    ("an extension of a chunk", f"POST / HTTP/1.1\r\n{HOST}{CHUNKED}\r\n0;a=b\r\n\r\n{BAD}", None),
+    ("a chunk of nine digits", f"POST / HTTP/1.1\r\n{HOST}{CHUNKED}\r\n000000000\r\n\r\n{BAD}", None),
+    ("a connect in small letters", f"connect other.org:443 HTTP/1.1\r\n{HOST}\r\n", "501"),
+    ("OPTIONS of all, for another host", f"OPTIONS * HTTP/1.1\r\n{OTHER}\r\n", "501"),
+    ("a line's end before the request", f"\r\n{BAD}", None),
+    ("a version of three digits", f"GET / HTTP/1.10\r\n{OTHER}\r\n", "200"),
+    ("a websocket with a body", f"GET /echo HTTP/1.1\r\n{HOST}{UPGRADE}Content-Length: 40\r\n\r\n{BAD}", "101"),
+    ("a websocket or HTTP/2", f"GET / HTTP/1.1\r\n{HOST}Connection: upgrade\r\nUpgrade: websocket, h2c\r\n\r\n", "200"),
+    ("a host in the second of two folded lines", f"GET / HTTP/1.1\r\nX: a\r\n\tHost: other.org\r\n{HOST}\r\n", "200"),
+):
+    row("second", name, ("403", "reset"), http, "example.org", request, host=host)
+for name, text in {
+    "a port": b"example.org:443", "a star": b"*.example.org", "a line's end": b"example.org\n",
+    "a slash": b"example.org/",
+    "256 bytes": b"example.org" + b"." * 245, "two dots": b"example.org..",
+}.items():
+    row("second", f"a name in TLS with {name}", "reset", say, with_extensions((0, sni(text))), host="reached")
+SECOND = hello("example.org")
+row("second", "a second hello in the record of the first", "reset", say,
+    SECOND[:3] + (len(SECOND) - 5 + len(hello("other.org")) - 5).to_bytes(2, "big") + SECOND[5:]
+    + hello("other.org")[5:], host="reached")
+row("second", "a hello of DTLS", "reset", say, b"\x16\xfe\xff" + hello("other.org")[3:])
+row("second", "a hello of SSLv3 for another name", "reset", say, b"\x16\x03\x00" + hello("other.org")[3:],
+    host="reached")
+row("second", "a hello of 20,000 bytes for another name", "reset", say,
+    with_extensions((21, bytes(20000)), (0, sni(b"other.org"))), host="reached")
+row("second", "application data before the hello", "reset", say, b"\x17\x03\x03\0\1x" + hello("other.org"),
+    host="reached")
+row("second", "urgent bytes amid a request", ("closed", "403"), urgent, b"GET / HTTP/1.1\r\nHost: x",
+    b"other.org\r\n\r\n")
+row("second", "an address from the port of DNS", ("reset", "denied"), from_port, 53)
+row("second", "an address from the port of the web", ("reset", "denied"), from_port, 443)
+row("second", "an address on the link alone", ("ENETUNREACH", "reset"), with_option, socket.SOL_SOCKET,
+    socket.SO_DONTROUTE, 1)
+row("second", "an address with the highest priority", ("reset", "denied"), with_option, socket.SOL_SOCKET,
+    socket.SO_PRIORITY, 6, host="reached")
+row("second", "an address of a refused name in IPv6's form", "denied", web, "::ffff:198.19.200.7", host="reached")
+row("second", "an address of a refused name, as a name's in IPv6", "reset", web, "fd00:2:1::c613:c807", host="reached")
+row("second", "an allowed name's address, after a refused name", "reached", in_name_order, "stranger.org",
+    "example.org", host="reached")
+row("second", "a refused name's address, after an allowed name", "denied", in_name_order, "example.org",
+    "stranger.org", host="reached")
+for kind in "TXT", "MX", "SRV", "NAPTR", "HTTPS", "NULL":
+    row("second", f"{kind} below a wildcard", ("NOERROR", "NOTIMP", "REFUSED"), ask,
+        question("secret-data.wild.org", kind))
+for code, name in (1, "an inverse question"), (2, "a question for the state"), (4, "a notification"):
+    row("second", name, ("NOTIMP", "FORMERR", "REFUSED", "nothing"), ask_before,
+        question("secret-data.stranger.org", flags=code << 11))
+row("second", "letters of an allowed name that carry bits", "NOERROR 198.18", ask, question("eXaMpLe.oRG"))
+
 # --- the inside ----------------------------------------------------------------------------
 
 

@@ -61,11 +61,12 @@ def records(name, kind):
 def answer(message):
     labels, at = [], 12
     while message[at]:
-        labels.append(message[at + 1:at + 1 + message[at]].decode("latin-1").lower())
+        labels.append(message[at + 1:at + 1 + message[at]].decode("latin-1"))
         at += message[at] + 1
     (kind,) = struct.unpack(">H", message[at + 1:at + 3])
-    name = ".".join(labels)
-    note("asked", name)
+    asked = ".".join(labels)
+    note("asked", asked)
+    name = asked.lower()
     found = records(name, kind)
     seconds = 0 if name == "rebinding.org" else 60
     body = b"".join(encode(owner) + struct.pack(">HHIH", type_, 1, seconds, len(data)) + data
