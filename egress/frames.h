@@ -8,7 +8,8 @@
  * connection.
  *
  *	gate			hutch-egress
- *	HELLO(version)  ───▶ ◀───  HELLO(version)	the first message of each
+ *			◀───  HELLO(version)		it is confined
+ *	HELLO(version)  ───▶				the guest has begun to ask
  *			◀───  SET(generation, index, count, rule)	rules
  *	OPEN(name | address, port, ...)  ───▶
  *			◀───  OK(address, cname, rule) + 1 descriptor
@@ -17,6 +18,9 @@
  *			◀───  CUT(reason)		the gate resets it, then CLOSE
  *	RESOLVE(name)  ───▶  ◀───  RESOLVED(outcome)
  *	EVENT(...)  ───▶				what the gate itself refused
+ *
+ * HELLO is the first message of each.  The gate sends its own, and reads nothing of the
+ * guest's before rules have come; SET may also come by itself.
  *
  * The id in a frame's header is the connection's or the question's, chosen by the gate,
  * 1 at least; in SET it is the set's generation; in HELLO and EVENT it is 0.  An id that

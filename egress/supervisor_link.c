@@ -249,6 +249,14 @@ void order_done(struct order *o)
 	egress_rules_done(&o->rules);
 }
 
+bool supervisor_link_has_one(const struct supervisor_link *s)
+{
+	const size_t len = buffer_len(&s->in);
+
+	return len &&
+	       memchr(buffer_data(&s->in), '\n', len) == buffer_data(&s->in) + len - 1;
+}
+
 int supervisor_link_next(struct supervisor_link *s, struct order *ret, struct err *e)
 {
 	const uint8_t *bytes = buffer_data(&s->in);

@@ -23,6 +23,9 @@
  *	{"net":{...}}				a decision (net_line.h)
  *	{"dropped":5}				so many lines were lost before this one
  *
+ * The settings are read when the gate needs rules (its HELLO), or with the supervisor's
+ * next line: most sandboxes that live briefly need none.
+ *
  * Each line of the supervisor gets one of the first six, in order; but that to "sync" may
  * come later than those to later lines, and a later "sync" takes the place of one that
  * waits.
@@ -82,6 +85,9 @@ struct order {
 	/* of ANSWER: */
 	bool is_allowed, is_for_sandbox;
 };
+
+/* Returns whether exactly one line has come, and nothing behind it. */
+bool supervisor_link_has_one(const struct supervisor_link *s);
 
 /* Takes the next line out of what was read, and reads it.  1: *ret is filled in; 0: there
  * is no whole line; -1: the line is refused (ERR_LIMIT: the line is too long, and no

@@ -24,7 +24,8 @@
 
 struct turn {
 	bool is_gate, is_supervisor; /* may be read */
-	bool is_over;
+	bool is_over;		     /* at once */
+	bool has_ended; /* the gate: all that it had sent is handled before the end */
 };
 
 static int64_t date_ms(void)
@@ -150,13 +151,12 @@ static void tick(struct upstream *u)
 	upstream_settle(u);
 }
 
-static int read_supervisor(struct upstream *u, struct turn *t, struct err *e)
+/* Takes the lines that have come; the settings alone are left for later, while nothing
+ * needs them. */
+static int take_lines(struct upstream *u, struct err *e)
 {
-	int result = supervisor_link_read(&u->supervisor, e);
-
-	if (result < 0)
-		return -1;
-	t->is_over |= result == 0;
+	if (!u->generation && !u->has_hello && supervisor_link_has_one(&u->supervisor))
+		return 0;
 	for (;;) {
 		struct order o = { 0 };
 		struct err why;
@@ -177,14 +177,24 @@ static int read_supervisor(struct upstream *u, struct turn *t, struct err *e)
 	}
 }
 
+static int read_supervisor(struct upstream *u, struct turn *t, struct err *e)
+{
+	int result = supervisor_link_read(&u->supervisor, e);
+
+	if (result < 0)
+		return -1;
+	t->is_over |= result == 0;
+	return take_lines(u, e);
+}
+
 /* Handles some frames of those that have come.  Returns 1 if there may be more. */
 static int take_frames(struct upstream *u, struct err *e)
 {
 	struct frame f;
 
-	if (!u->generation)
-		return 0;
 	for (int i = 0; i < UPSTREAM_FRAMES; i++) {
+		if (u->has_hello && !u->generation)
+			return 0; /* the settings have not come yet */
 		if (u->gate.queued > GATE_LINK_SEND_MAX)
 			return 1; /* later, when the gate has read */
 		int got = gate_link_next(&u->gate, &f, e);
@@ -201,7 +211,7 @@ static int read_gate(struct upstream *u, struct turn *t, struct err *e)
 {
 	int result = gate_link_read(&u->gate, e);
 
-	t->is_over |= result == 0;
+	t->has_ended = result == 0;
 	return result < 0 ? -1 : 0;
 }
 
@@ -256,7 +266,8 @@ static int flush(struct upstream *u, struct turn *t, struct err *e)
 		return not_sent(t, "gate", e);
 	if (u->gate.queued > UPSTREAM_QUEUE_MAX)
 		return err_set(e, ERR_LIMIT, "the gate does not read");
-	const bool may_read = u->generation && gate_link_may_read(&u->gate);
+	const bool may_read = (u->generation || !u->has_hello) &&
+			      gate_link_may_read(&u->gate);
 	watch(u, u->supervisor.socket, &u->supervisor_events,
 	      (struct epoll_event){
 		      EPOLLIN | (supervisor_link_is_full(&u->supervisor) ? EPOLLOUT : 0u),
@@ -304,16 +315,33 @@ static int turn(struct upstream *u, bool *has_more, struct turn *t, struct err *
 	int more = take_frames(u, e);
 	if (more < 0)
 		return -1;
+	if (u->has_hello && !u->generation) {
+		if (take_lines(u, e) < 0)
+			return -1;
+		more = u->generation > 0;
+	}
 	upstream_settle(u);
 	reply_sync(u, more > 0);
 	*has_more = more > 0 || (u->sync && gate_link_may_read(&u->gate));
 	return flush(u, t, e);
 }
 
+/* The gate takes this for the word that the process is confined. */
+static void say_hello(struct upstream *u)
+{
+	struct buffer frame;
+
+	buffer_init(&frame, FRAMES_MAX);
+	if (frames_put_hello(&frame, NULL) < 0)
+		abort(); /* a bug: it has no values */
+	upstream_queue(u, &frame);
+}
+
 int upstream_run(struct upstream *u, struct err *e)
 {
 	bool has_more = false;
 
+	say_hello(u);
 	for (;;) {
 		struct turn t = { 0 };
 		if (turn(u, &has_more, &t, e) < 0) {
@@ -322,7 +350,7 @@ int upstream_run(struct upstream *u, struct err *e)
 				words on stderr are all there is */
 			return -1;
 		}
-		if (t.is_over)
+		if (t.is_over || (t.has_ended && !has_more))
 			return 0;
 	}
 }

@@ -99,17 +99,11 @@ static size_t judge_all(struct upstream *u)
 
 static void take_settings(struct upstream *u, struct order *o)
 {
-	struct buffer frame;
-
 	if (u->generation) {
 		upstream_reply_error(u, "settings: they were sent before");
 		return;
 	}
 	u->asks.wait_ms = o->ask_ms;
-	buffer_init(&frame, FRAMES_MAX);
-	if (frames_put_hello(&frame, NULL) < 0)
-		abort();
-	upstream_queue(u, &frame);
 	take_rules(u, &o->rules);
 	upstream_reply(u, "{\"ready\":{\"rules\":%zu}}\n", u->rules.count);
 }

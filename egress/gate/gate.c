@@ -15,31 +15,59 @@
 
 #define EVENTS 64
 
-int gate_watch(struct gate *g, int fd, enum gate_watch kind, size_t index, struct err *e)
+/* Returns whether the socket has what only rules can decide about. */
+static bool needs_rules(enum gate_watch kind)
 {
-	const bool is_flow = kind == WATCH_GUEST || kind == WATCH_UPSTREAM;
-	const uint32_t edge = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
-	struct epoll_event event = { .events = is_flow || kind == WATCH_LINK ? edge
-									     : EPOLLIN,
-				     .data.u64 = (uint64_t)kind << 32 | index };
-
-	return epoll_ctl(g->epoll, EPOLL_CTL_ADD, fd, &event) < 0
-		       ? err_sys(e, "watch a descriptor")
-		       : 0;
+	return kind == WATCH_DATAGRAMS || kind == WATCH_LISTENER;
 }
 
-static int watch_network(struct gate *g, struct err *e)
+/* Returns what is watched for.  Without rules the first event of a socket that needs them
+ * is told, and no other: nothing is read that would end it. */
+static uint32_t events_of(const struct gate *g, enum gate_watch kind)
+{
+	if (needs_rules(kind))
+		return EPOLLIN | (g->has_rules ? 0u : EPOLLONESHOT);
+	return kind == WATCH_SUPERVISOR || kind == WATCH_REFUSED
+		       ? EPOLLIN
+		       : EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+}
+
+int gate_watch(struct gate *g, int fd, enum gate_watch kind, size_t index, struct err *e)
+{
+	struct epoll_event event = { .events = events_of(g, kind),
+				     .data.u64 = (uint64_t)kind << 32 | index };
+	const int op = g->has_rules && needs_rules(kind) ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+
+	return epoll_ctl(g->epoll, op, fd, &event) < 0 ? err_sys(e, "watch a descriptor")
+						       : 0;
+}
+
+static int watch_guest(struct gate *g, struct err *e)
 {
 	if (gate_watch(g, g->network.datagrams, WATCH_DATAGRAMS, 0, e) < 0)
 		return -1;
 	for (size_t i = 0; i < g->network.count; i++)
 		if (gate_watch(g, g->network.listeners[i], WATCH_LISTENER, i, e) < 0)
 			return -1;
+	return 0;
+}
+
+static int watch_network(struct gate *g, struct err *e)
+{
+	if (watch_guest(g, e) < 0)
+		return -1;
 	for (size_t i = 0; i < GATEWAY_REFUSED; i++)
 		if (g->network.refused[i] >= 0 &&
 		    gate_watch(g, g->network.refused[i], WATCH_REFUSED, i, e) < 0)
 			return -1;
 	return 0;
+}
+
+int gate_begin(struct gate *g, struct err *e)
+{
+	g->has_rules = true;
+	/* They may have come by themselves, and hello is the first frame. */
+	return link_say_hello(g, e) < 0 ? -1 : watch_guest(g, e);
 }
 
 int gate_init(struct gate *g, struct gateway *network, int egress, struct err *e)
@@ -59,8 +87,7 @@ int gate_init(struct gate *g, struct gateway *network, int egress, struct err *e
 	if (getrandom(key, sizeof(key), 0) != sizeof(key))
 		return err_sys(e, "get random bytes");
 	g->names = dns_names_new(key);
-	if (gate_watch(g, egress, WATCH_LINK, 0, e) < 0 ||
-	    frames_put_hello(&g->link.out, e) < 0)
+	if (gate_watch(g, egress, WATCH_LINK, 0, e) < 0)
 		return -1;
 	return watch_network(g, e);
 }
@@ -101,9 +128,12 @@ static void move_the_rest(struct gate *g)
 /* Handles one event.  Returns 0 at the end, -1 at an error, or 1. */
 static int handle(struct gate *g, uint64_t data, struct err *e)
 {
+	const enum gate_watch kind = (enum gate_watch)(data >> 32);
 	const size_t index = (uint32_t)data;
 
-	switch ((enum gate_watch)(data >> 32)) {
+	if (!g->has_rules && needs_rules(kind))
+		return link_say_hello(g, e) < 0 ? -1 : 1;
+	switch (kind) {
 	case WATCH_LINK:
 		return link_read(g, e);
 	case WATCH_SUPERVISOR:
@@ -201,7 +231,7 @@ int gate_run(struct gate *g, int supervisor, struct err *e)
 	e->kind = ERR_NONE;
 	g->supervisor = supervisor;
 	g->now = clock_ms();
-	if (gate_watch(g, supervisor, WATCH_SUPERVISOR, 0, e) < 0 || link_flush(g, e) < 0)
+	if (gate_watch(g, supervisor, WATCH_SUPERVISOR, 0, e) < 0)
 		return -1;
 	while ((result = turn(g, e)) > 0)
 		;

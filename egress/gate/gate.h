@@ -15,6 +15,9 @@
  *	flow	one connection
  *	refusals	packets that the kernel has refused
  *
+ * Rules come when the guest sends its first packet (frames.h): till they are there, the
+ * kernel holds what the guest sends, and the gate reads nothing of it.
+ *
  * `now` is read once a turn.  If hutch-egress is gone, the gate ends: the listeners are
  * closed then, and the kernel refuses every connection. */
 #pragma once
@@ -58,6 +61,7 @@ struct gate {
 	struct link link;
 	struct dns_names *names; /* owned */
 	struct egress_rules rules;
+	bool has_hello, has_rules;  /* HELLO was sent; rules have come */
 	int supervisor;		    /* borrowed: where the report goes; -1: it was sent */
 	struct egress_rules coming; /* a set of rules of which not all have come */
 	struct flow *flows[GATE_FLOWS_MAX];		/* owned; NULL: free */
@@ -94,11 +98,14 @@ void gate_done(struct gate *g);
 
 /* Runs until hutch-egress or the supervisor is gone, which is the end of the sandbox; -1:
  * hutch-egress broke the rules of frames, or a system call failed.  Sends the supervisor
- * the report when the first rules have come. */
+ * the report when hutch-egress has said hello, and so is confined. */
 int gate_run(struct gate *g, int supervisor, struct err *e);
 
 /* Sends the supervisor the report, if it was not sent yet. */
 void gate_tell_ready(struct gate *g);
+
+/* Rules have come: reads what the guest has sent, and will send. */
+int gate_begin(struct gate *g, struct err *e);
 
 /* --- link.c ------------------------------------------------------------------------- */
 
@@ -106,6 +113,9 @@ void gate_tell_ready(struct gate *g);
  * error; 1: else. */
 int link_read(struct gate *g, struct err *e);
 int link_flush(struct gate *g, struct err *e);
+
+/* Says hello, unless that was done before: hutch-egress sends the rules then. */
+int link_say_hello(struct gate *g, struct err *e);
 
 /* Sends an event about a refusal that the gate decided itself. */
 void link_tell(struct gate *g, const struct frames_event *event);

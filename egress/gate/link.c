@@ -104,6 +104,13 @@ static int hear_set(struct gate *g, const struct frame *frame, struct err *e)
 	egress_rules_done(&g->rules);
 	g->rules = g->coming;
 	g->coming = (struct egress_rules){ 0 };
+	return g->has_rules ? 0 : gate_begin(g, e);
+}
+
+static int hear_hello(struct gate *g, const struct frame *frame, struct err *e)
+{
+	if (frames_get_hello(frame, e) < 0)
+		return -1;
 	gate_tell_ready(g);
 	return 0;
 }
@@ -112,7 +119,7 @@ static int hear(struct gate *g, const struct frame *frame, struct err *e)
 {
 	switch ((enum frames_type)frame->type) {
 	case FRAMES_HELLO:
-		return frames_get_hello(frame, e);
+		return hear_hello(g, frame, e);
 	case FRAMES_OK:
 		return hear_ok(g, frame, e);
 	case FRAMES_NO:
@@ -181,12 +188,20 @@ int link_read(struct gate *g, struct err *e)
 
 /* --- what the gate says ------------------------------------------------------------- */
 
+int link_say_hello(struct gate *g, struct err *e)
+{
+	if (g->has_hello)
+		return 0;
+	g->has_hello = true;
+	return frames_put_hello(&g->link.out, e);
+}
+
 void link_tell(struct gate *g, const struct frames_event *event)
 {
 	struct err e;
 
 	/* An event that finds no room is lost; the refusal stands. */
-	if (buffer_len(&g->link.out) < LINK_EVENTS_MAX)
+	if (link_say_hello(g, &e) == 0 && buffer_len(&g->link.out) < LINK_EVENTS_MAX)
 		(void)frames_put_event(&g->link.out, event, &e);
 	/* hutch-egress has it before the guest sees the refusal, and so before a command
 	 * inside ends because of it. */

@@ -59,6 +59,14 @@ plays() {
 	plays ask
 }
 
+@test "rules are read when the gate or the supervisor needs them, and not before" {
+	plays lazy
+}
+
+@test "all that the gate has said before its end is told" {
+	plays last_words
+}
+
 @test "it ends with the gate and with the supervisor" {
 	plays ends
 }

@@ -293,10 +293,10 @@ class Egress:
         self.say({"rules": list(rules), **settings})
         if not is_greeted:
             return
-        assert self.line("ready")["rules"] == len(rules)
         assert self.reply().kind == HELLO
-        self.take_set()
         self.send(hello())
+        assert self.line("ready")["rules"] == len(rules)
+        self.take_set()
 
     def say(self, value):
         self.supervisor.sendall(json.dumps(value).encode() + b"\n")
@@ -715,6 +715,40 @@ def ask():
         e.send(*(opening(number, f"n{number}.org") for number in range(1, 70)))
         for number in range(65, 70):
             e.refused(number, "limit")
+
+
+def lazy():
+    rules = [{"allow": "good.site.org"}]
+    # Nothing has asked for rules, and so none were read.
+    e = Egress(rules, is_greeted=False)
+    assert e.reply().kind == HELLO
+    e.gate.close()
+    e.ended()
+    assert e.lines.read() == ""
+    # A further line of the supervisor needs them; the gate gets them then, and says hello later.
+    e = Egress(rules, is_greeted=False)
+    assert e.reply().kind == HELLO
+    e.say({"list": "connections"})
+    assert e.line("ready")["rules"] == 1
+    assert e.line("connections")["open"] == 0
+    e.take_set()
+    e.send(hello(), opening(1, "good.site.org"))
+    e.opened(1)
+    e.stop()
+
+
+def last_words():
+    """What the gate has said before its end is told, however much it is."""
+    e = Egress([{"allow": "good.site.org"}], is_greeted=False)
+    event = frame(EVENT, 0, u32(REASONS.index("port")), u32(NO_RULE), text(""), data(b"\x01\2\3\4"), u32(22), text(""),
+                  u32(1))
+    e.send(hello(), *[event] * 500)
+    e.gate.shutdown(socket.SHUT_WR)
+    e.ended()
+    assert e.line("ready")["rules"] == 1
+    for _ in range(500):
+        e.net(verdict="deny", reason="port", port=22)
+    assert e.lines.read() == ""
 
 
 def ends():
