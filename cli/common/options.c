@@ -67,7 +67,9 @@ static const struct {
 static bool has_option(enum verb verb, const struct option *o)
 {
 	for (size_t i = 0; i < ARRAY_LEN(own_options); i++)
-		if (!strcmp(own_options[i].name, o->name))
+		/* the first letter alone tells most names apart */
+		if (*own_options[i].name == *o->name &&
+		    !strcmp(own_options[i].name, o->name))
 			return own_options[i].verbs & verb;
 	return verb & MAKERS;
 }
@@ -216,7 +218,6 @@ static const struct option *find_name(const char *name, size_t len)
 {
 	for (size_t i = 0; i < option_count; i++) {
 		const char *other = option_table[i].name;
-		/* the first letter alone tells most names apart */
 		if (*other == *name && !strncmp(other, name, len) && !other[len])
 			return &option_table[i];
 	}
@@ -277,6 +278,25 @@ static int take(const struct option *o, struct run_options *ret, const char *val
 	return o->take(ret, value, e);
 }
 
+/* Finds a flag that the verb has.  Mostly a flag that is given many times is given many
+ * times in turn. */
+static const struct option *find_own(struct run_options *ret, const char *name,
+				     size_t len, struct err *e)
+{
+	const struct option *o = ret->known;
+
+	if (o && !strncmp(o->name, name, len) && !o->name[len])
+		return o;
+	o = find_name(name, len);
+	if (!o)
+		(void)unknown_name(ret->verb, name, len, e);
+	else if (has_option(ret->verb, o))
+		ret->known = o;
+	else
+		(void)wrong_verb(ret->verb, o, e);
+	return ret->known == o ? o : NULL;
+}
+
 /* Reads a long flag: "--name", "--name=value", or "--name" with the value in the
  * next word. */
 static int parse_long(struct run_options *ret, char ***at, struct err *e)
@@ -284,12 +304,10 @@ static int parse_long(struct run_options *ret, char ***at, struct err *e)
 	const char *word = **at + 2;
 	size_t len = strcspn(word, "=");
 	const char *value = word[len] ? word + len + 1 : NULL;
-	const struct option *o = find_name(word, len);
+	const struct option *o = find_own(ret, word, len, e);
 
 	if (!o)
-		return unknown_name(ret->verb, word, len, e);
-	if (!has_option(ret->verb, o))
-		return wrong_verb(ret->verb, o, e);
+		return -1;
 	if (value && !o->argument)
 		return err_set(e, ERR_USAGE, "--%s takes no value", o->name);
 	if (!value && o->argument && *o->argument != '[') {

@@ -6,6 +6,7 @@
 #include "policy/restart_rule.h"
 
 struct err;
+struct option;
 struct policy;
 struct policy_file;
 
@@ -53,6 +54,7 @@ struct run_options {
 				       * while flags are read */
 	/* private: the last flag and its value, borrowed, if that was a word of its own;
 	 * NULL: it was not */
+	const struct option *known; /* the flag of two dashes that was read last */
 	const char *last_flag, *last_value;
 	bool is_late;		   /* private: the settings of --policy have been
 				    * applied */

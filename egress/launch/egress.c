@@ -218,14 +218,9 @@ static int start_both(struct egress *x, struct err *e)
  * rules see to that, and a blocking write goes on when hutch-egress reads. */
 static int send_settings(int control, const struct list *rules, struct err *e)
 {
-	struct list pieces = { 0 };
+	AUTO_FREE char *all = list_join(rules, 0, ",");
+	AUTO_FREE char *line = text_format("{\"rules\":[%s]}\n", all);
 
-	list_add(&pieces, "{\"rules\":[");
-	for (size_t i = 0; i < rules->count; i++)
-		list_addf(&pieces, "%s%s", i ? "," : "", rules->items[i]);
-	list_add(&pieces, "]}\n");
-	AUTO_FREE char *line = list_join(&pieces, 0, "");
-	list_done(&pieces);
 	return io_write_all(control, line, strlen(line)) < 0
 		       ? err_sys(e, "write to hutch-egress")
 		       : 0;

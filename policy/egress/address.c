@@ -113,6 +113,9 @@ bool address_parse(const char *text, size_t len, struct address *ret)
 	uint8_t bytes[16];
 	bool has_colon = memchr(text, ':', len);
 
+	/* Most texts that are asked about are names. */
+	if (!has_colon && (!len || *text < '0' || *text > '9'))
+		return false;
 	if (len >= sizeof(copy) || memchr(text, '\0', len))
 		return false;
 	memcpy(copy, text, len);

@@ -114,6 +114,8 @@ static bool find_shadow(const struct egress_rules *r, size_t at,
  * named so. */
 static bool is_bare_preset(const struct egress_rule *r)
 {
+	if (strchr(r->name.text, '.'))
+		return false;
 	for (const char *const *name = egress_presets(); *name; name++)
 		if (is_name(r, *name))
 			return true;

@@ -231,22 +231,6 @@ int egress_rules_add(struct egress_rules *r, const struct egress_word *word,
 	return egress_rules_insert(r, r->count, word, e);
 }
 
-void egress_rules_move(struct egress_rules *r, struct egress_rules *more)
-{
-	if (!more->count)
-		return;
-	for (size_t i = 0; i < more->count; i++)
-		add_ports(r, &more->items[i]);
-	put(r, r->count, more->items, more->count);
-	free(more->items);
-	*more = (struct egress_rules){ 0 };
-}
-
-int egress_rules_check_bounds(const struct egress_rules *r, struct err *e)
-{
-	return check_count(r->count, e);
-}
-
 void egress_rules_remove(struct egress_rules *r, size_t at)
 {
 	if (at >= r->count)

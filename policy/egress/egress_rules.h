@@ -68,14 +68,6 @@ int egress_rules_add_json(struct egress_rules *r, const char *json, const char *
 int egress_rules_add_value(struct egress_rules *r, const struct json_at *value,
 			   const char *from, struct err *e);
 
-/* Moves the rules of `more`, which has none afterwards, behind all others.  The bounds of
- * all rules together are left to egress_rules_check_bounds(), and so rules that were
- * checked one by one can be kept without a second look at their texts. */
-void egress_rules_move(struct egress_rules *r, struct egress_rules *more);
-
-/* Returns ERR_LIMIT if there are too many rules. */
-int egress_rules_check_bounds(const struct egress_rules *r, struct err *e);
-
 /* Removes the rule with that index. */
 void egress_rules_remove(struct egress_rules *r, size_t at);
 

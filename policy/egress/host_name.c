@@ -54,6 +54,8 @@ static bool is_number(const char *label)
 {
 	const size_t len = strlen(label);
 
+	if (label[0] < '0' || label[0] > '9')
+		return false;
 	if (label[0] == '0' && label[1] == 'x')
 		return strspn(label + 2, "0123456789abcdef") == len - 2;
 	return strspn(label, "0123456789") == len;

@@ -520,39 +520,26 @@ static void test_bounds(void **state)
 	egress_rules_done(&r);
 }
 
-static void test_moved_rules_are_bounded_together(void **state)
+static void test_rules_are_bounded_together(void **state)
 {
-	struct egress_rules r = egress_of("allow a.org"),
-			    more = egress_of("deny *; ask b.org:22");
-	struct host_name n = name_of("a.org");
-	struct egress_decision d;
+	struct egress_rules r =
+		egress_of("allow a.org; deny *; ask b.org:22; allow c.org:1000-1060");
+	struct egress_word word = { .verdict = EGRESS_ALLOW, .target = "c.org:1061" };
 	struct err e;
 
 	(void)state;
-	egress_rules_move(&r, &more);
-	assert_int_equal(more.count, 0);
-	assert_int_equal(r.count, 3);
-	assert_int_equal(r.port_count, 3);
-	assert_string_equal(r.items[2].text, "b.org:22");
-	egress_rules_name(&r, &n, 443, &d);
-	assert_int_equal(d.rule, 0);
-	egress_rules_move(&r, &more);
-	assert_int_equal(egress_rules_check_bounds(&r, &e), 0);
-	more = egress_of("allow c.org:1000-1060");
-	egress_rules_move(&r, &more);
+	assert_int_equal(r.port_count, EGRESS_PORTS_MAX);
 	assert_false(r.has_all_ports);
-	more = egress_of("allow c.org:1061");
-	egress_rules_move(&r, &more);
+	assert_int_equal(egress_rules_add(&r, &word, &e), 0);
 	assert_true(r.has_all_ports);
 	egress_rules_remove(&r, r.count - 1);
 	assert_false(r.has_all_ports);
-	for (; r.count < EGRESS_RULES_MAX; egress_rules_move(&r, &more))
-		more = egress_of("deny c.org");
-	assert_int_equal(egress_rules_check_bounds(&r, &e), 0);
-	more = egress_of("deny c.org");
-	egress_rules_move(&r, &more);
-	assert_int_equal(egress_rules_check_bounds(&r, &e), -1);
+	while (r.count < EGRESS_RULES_MAX)
+		assert_int_equal(egress_rules_add(&r, &word, &e), 0);
+	assert_int_equal(egress_rules_add(&r, &word, &e), -1);
+	assert_int_equal(e.kind, ERR_LIMIT);
 	assert_non_null(strstr(e.text, "more than 1024 rules"));
+	assert_int_equal(r.count, EGRESS_RULES_MAX);
 	egress_rules_done(&r);
 }
 
@@ -657,7 +644,7 @@ int main(void)
 		cmocka_unit_test(test_rules_come_and_go),
 		cmocka_unit_test(test_ports_that_need_a_listener),
 		cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_moved_rules_are_bounded_together),
+		cmocka_unit_test(test_rules_are_bounded_together),
 		cmocka_unit_test(test_room_for_rules_is_bounded),
 		cmocka_unit_test(test_rules_in_json),
 	};
