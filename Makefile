@@ -794,7 +794,7 @@ JOBS := -j$(shell nproc)
 # A build for another processor has those whose libraries sysroot.sh unpacks.
 foreign-tests: all $(B)/tests/probe $(B)/tests/listener $(filter-out $(B)/tests/run/layer,$(RUN_BIN))
 tests: all $(B)/tests/unit/cgroup $(B)/tests/probe $(B)/tests/listener $(RUN_BIN) $(VM_BIN) \
-  $(LIB_TESTS)
+  $(LIB_TESTS) $(B)/bench/single/hutch
 units: $(UNIT_BIN)
 
 check: units

@@ -56,6 +56,13 @@ plays() {
 	plays second -u root
 }
 
+@test "the form without veth devices leads no further" {
+	local group HUTCH=$BUILD/bench/single/hutch
+	for group in addresses names ports dns inside second; do
+		plays "$group"
+	done
+}
+
 @test "rights over its own network give a sandbox no other" {
 	plays rights -u root --cap-add NET_ADMIN --cap-add NET_RAW
 }
