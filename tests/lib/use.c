@@ -120,6 +120,24 @@ static void make_one_with_a_main_process(void)
 	trial_end(h);
 }
 
+/* Flags of `hutch create` make a network of rules. */
+static void allow_a_host(void)
+{
+	const char *const args[] = { "--allow", "@host:9", "box", NULL };
+	const struct hutch_how how = { .size = sizeof(how), .program = trial_program() };
+	struct hutch_error e;
+	struct hutch *h;
+	char said[10];
+
+	works(&e, hutch_create(args, &how, &h, &e) == 0);
+	works(&e, hutch_ready(h, PATIENCE_MS, &e) == 0);
+	check(trial_sh(h, "getent ahosts host.hutch.internal >/dev/null && echo 1", said,
+		       sizeof(said)) == 0);
+	check(!strcmp(said, "1\n"));
+	check(trial_sh(h, "getent ahosts other.internal", said, sizeof(said)) == 2);
+	trial_end(h);
+}
+
 static void keep_no_more_than_16_mib(void)
 {
 	struct hutch *h = trial_create("box");
@@ -643,6 +661,7 @@ const struct trial trials_use[] = {
 	{ "run_commands", run_commands },
 	{ "run_at_once", run_at_once },
 	{ "make_one_with_a_main_process", make_one_with_a_main_process },
+	{ "allow_a_host", allow_a_host },
 	{ "keep_no_more_than_16_mib", keep_no_more_than_16_mib },
 	{ "serve_an_event_loop", serve_an_event_loop },
 	{ "open_for_a_caller_that_only_polls", open_for_a_caller_that_only_polls },

@@ -37,6 +37,10 @@ done_by() {
 	done_by run_commands run_at_once make_one_with_a_main_process keep_no_more_than_16_mib
 }
 
+@test "rules about connections are flags of a sandbox that is made" {
+	done_by allow_a_host
+}
+
 @test "an event loop polls one descriptor, and nothing waits" {
 	done_by serve_an_event_loop open_for_a_caller_that_only_polls
 }

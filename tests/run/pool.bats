@@ -58,6 +58,20 @@ asks() {
 	count_is 2 "$HUTCH" ps -q
 }
 
+@test "a sandbox of a pool has the pool's rules about connections, and its own network" {
+	pool p --size 1 --allow @host:9 --deny a.org
+	hutch pool take --name box p
+	[ "$output" = box ]
+	[ "$("$HUTCH" net box ls --json | jq -c .rules)" = '[{"allow":"@host:9"},{"deny":"a.org"}]' ]
+	[[ $("$HUTCH" inspect box | jq -r '.[].network.mode') == allow ]]
+	hutch exec box bash -c 'exec 3<>/dev/tcp/a.org/80'
+	[[ $status == 1 && $output$stderr == *'Permission denied'* ]]
+	"$HUTCH" net box allow a.org >/dev/null
+	until_true full p
+	hutch pool take --name other p
+	[ "$("$HUTCH" net other ls --json | jq -c .rules)" = '[{"allow":"@host:9"},{"deny":"a.org"}]' ]
+}
+
 @test "sandboxes that are being made for a pool are hidden like those that wait" {
 	local size=${ROUNDS:-8}
 	"$HUTCH" pool create p --size "$size" >/dev/null
