@@ -78,7 +78,7 @@ FILES_policy/bash := ansi_c compound expansion heredoc list scan simple test tre
 USES_policy/bash := base
 
 FILES_policy/egress := address egress_check egress_presets egress_rule egress_rules \
-    egress_rules_json host_name reason sandbox_name
+    egress_rules_json host_name public_suffix reason sandbox_name
 USES_policy/egress := base policy/json
 
 FILES_policy := bpf_eval command_option commands commands_builtin commands_run egress_policy environment \

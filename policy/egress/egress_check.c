@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "policy/egress/egress_presets.h"
+#include "policy/egress/public_suffix.h"
 
 /* Public resolvers over HTTPS.  A program that asks one of them resolves names which no
  * rule has seen; that gives it no connection, but the names leave. */
@@ -135,14 +136,16 @@ static bool is_host(const struct egress_rule *r)
 	return false;
 }
 
-/* Returns whether the rule is about all names below one label, which the internet has:
- * anyone can register such a name. */
+/* Returns whether the rule is about all names below one label, which the internet has, or
+ * below a domain such as co.uk: anyone can register such a name. */
 static bool is_top(const struct egress_rule *r)
 {
 	struct host_name below;
 
-	if (r->kind != EGRESS_BELOW || strchr(r->name.text, '.'))
+	if (r->kind != EGRESS_BELOW)
 		return false;
+	if (strchr(r->name.text, '.'))
+		return public_suffix_has(r->name.text);
 	AUTO_FREE char *text = text_format("x.%s", r->name.text);
 	return host_name_read(&below, text, strlen(text)) == HOST_NAME_GOOD &&
 	       !host_name_is_special(&below);

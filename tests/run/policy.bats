@@ -272,8 +272,13 @@ wrong_key() {
 	[[ $status == 0 && $stderr == "hutch: note: rule 1, $preset"$'\n'"hutch: note: rule 2, $top" ]]
 	inside --allow '*.com' --allow pypi true
 	[[ $status == 0 && $stderr == "hutch: note: rule 1, $top"$'\n'"hutch: note: rule 2, $preset" ]]
-	inside --allow @pypi --allow intranet --allow '*.a.com' true
+	inside --allow @pypi --allow intranet --allow '*.a.com' --allow '*.github.io' true
 	[[ $status == 0 && -z $stderr ]]
+	# The host's list of publicsuffix.org has this one.
+	if [ -e /usr/share/publicsuffix/public_suffix_list.dat ]; then
+		inside --allow '*.co.uk' true
+		[[ $status == 0 && $stderr == "hutch: note: rule 1, ${top/com/co.uk}" ]]
+	fi
 }
 
 # The schema, the table of the manual page and the code must have the same keys.  The flags must
