@@ -58,13 +58,14 @@ missing mke2fs e2fsprogs && exit
 # Copies the files of the tree that the tiers need besides the programs.
 tree() {
 	local to=$work/root/hutch/tree name
-	mkdir -p "$to/build/tests" || return
+	mkdir -p "$to/build/tests" "$to/build/bench" || return
 	for name in "$top"/*; do
 		case ${name##*/} in build*) ;; *) cp -r "$name" "$to" || return ;; esac
 	done
 	cp -r "$build/hutch" "$build/libexec" "$to/build" &&
 		cp -r "$build"/tests/{probe,listener,run} "$to/build/tests" &&
 		mkdir "$work/root/hutch/tests/unit" &&
+		{ [ ! -d "$build/bench/single" ] || cp -r "$build/bench/single" "$to/build/bench"; } &&
 		{ [ "$arch" != "$(uname -m)" ] || cp "$build/tests/unit/cgroup" "$work/root/hutch/tests/unit"; } &&
 		chmod -R a+rX "$work/root/hutch"
 }
