@@ -558,7 +558,7 @@ BUILD_DEPS := gcc libc6-dev musl-tools libarchive-dev libisal-dev libcurl4-opens
 DEMO_DEPS  := $(BUILD_DEPS) python3
 TEST_DEPS  := $(DEMO_DEPS) libcmocka-dev clang libclang-rt-14-dev lld ripgrep pyflakes3 bats bubblewrap \
         uidmap git procps iproute2 util-linux bsdutils groff-base strace user-mode-linux kmod debootstrap \
-        btrfs-progs e2fsprogs vim less curl docker-registry skopeo umoci busybox-static \
+        btrfs-progs e2fsprogs vim less curl docker-registry skopeo umoci busybox-static python3-venv \
         fuse-overlayfs attr zstd xz-utils apparmor openssl ca-certificates libcap2-bin patch zsh fish jq
 DIST_DEPS  := $(BUILD_DEPS) dpkg-dev nasm perl python3-wheel
 # Another processor's: the compiler here, and what sysroot.sh unpacks.
@@ -808,14 +808,20 @@ lint:
 # tests and fuzzers; so both compilers see each file and must give no warning.  Without -g,
 # which changes no code, gcc is a seventh faster.
 test: test-deps
-	$(MAKE) $(JOBS) CI=1 OPTIMIZE=-O2 tests
+	$(MAKE) $(JOBS) CI=1 OPTIMIZE=-O2 tests agents-venv
 	$(MAKE) $(JOBS) CI=1 CHECKED=$(B)/checked checked clang-only
 	tests/all.py --build $(B) --checked $(B)/checked ci
+
+# The packages of PyPI for tests/run/agents.bats, once for all builds; nothing fails without a network.
+.PHONY: agents-venv
+agents-venv:
+	$(call say,VENV)
+	$(Q)mkdir -p $(B) && tests/clients/agents/venv.sh $(B)/agents-venv
 
 # Everything that can be tested here: CONTRIBUTING.md says what that is and how long it takes.
 # Where no packages could be made, as without a network, dist-test fails, and the others run.
 nightly: $(if $(filter 0,$(shell id -u)),vm-deps,test-deps)
-	$(MAKE) $(JOBS) CI=1 tests units
+	$(MAKE) $(JOBS) CI=1 tests units agents-venv
 	$(MAKE) $(JOBS) CI=1 sanitized clang-only
 	rm -f $(DIST)/hutch*
 	$(if $(filter 0,$(shell id -u)),-$(MAKE) dist)
@@ -867,7 +873,7 @@ clients-test: test-deps
 # All behaviour as root, where root starts it; `make test` has only root's own cases as root.
 .PHONY: root-test
 root-test: test-deps
-	$(MAKE) $(JOBS) tests
+	$(MAKE) $(JOBS) tests agents-venv
 	tests/all.py --build $(B) run-root
 
 # All behaviour of the programs with sanitizers.

@@ -35,10 +35,10 @@ CORES = len(os.sched_getaffinity(0))
 
 # Suites without a run under sanitizers, which would find nothing more: they compare
 # texts, or kill programs.
-NOT_SANITIZED = set("apparmor completion demo docs doctor killed net_death pool sdk typed why".split())
+NOT_SANITIZED = set("agents apparmor completion demo docs doctor killed net_death pool sdk typed why".split())
 # Suites that `ci` runs only as an ordinary user, since what they test does not depend on the
 # user that made the sandbox; `nightly` runs all suites as root (run-root).
-NOT_AS_ROOT = set("""act agent_skills archive audit bash_texts broker codes completion control control_hostile
+NOT_AS_ROOT = set("""act agent_skills agents archive audit bash_texts broker codes completion control control_hostile
     cow cp create day demo docs doctor edit egress env environment errand file_viewer floods git grep hostile hosts
     image_build image_copied image_fuse image_hostile image_launch image_pull image_ranges
     image_runtime image_store image_upper input keep killed landlock landlock_root learn library
@@ -65,7 +65,7 @@ NOT_INSIDE = set("""all_processes archive_pack archive_unpack bash_split cgroup 
 # These unit tests need cgroup controllers, which only the machines of the vm tiers have.
 UNITS_OF_VM = {"cgroup"}
 # The longest suites begin first, so that none of them is left for the end.
-LONG = """act cow image_build landlock named session_rows day control control_hostile edit cp
+LONG = """agents act cow image_build landlock named session_rows day control control_hostile edit cp
     session errand learn pool image_store image_pull sdk library killed escape""".split()
 # Larger numbers for `make nightly`: more kills at random instants, more launches, and
 # sizes at which a cost that grows too fast shows.

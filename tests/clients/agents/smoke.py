@@ -1,0 +1,89 @@
+"""smoke.py CLIENT: one stock client of other people's with hutch, each by as few commands as show that
+they still fit each other.  run.sh has all that they do.
+
+Needs HUTCH, a docker that is hutch on PATH, and the packages of smoke.txt in the Python that runs it."""
+import asyncio
+import gc
+import logging
+import os
+import pathlib
+import subprocess
+import sys
+
+PATIENCE = float(os.environ["PATIENCE"])
+# The venv is not in the sandbox's root, nor is the Python that it was made of.
+FOLDERS = sorted({sys.prefix, os.path.dirname(os.path.dirname(os.path.realpath(sys.executable)))} - {"/usr"})
+
+
+def names():
+    return subprocess.run(["docker", "ps", "-q"], stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+def mini_swe_agent():
+    from minisweagent.environments.docker import DockerEnvironment
+    box = DockerEnvironment(image="host", cwd="/tmp", env={"WORD": "here"}, timeout=int(PATIENCE))
+    done = box.execute({"command": "pwd; echo $WORD; echo err >&2; exit 3"})
+    assert (done["returncode"], done["output"]) == (3, "/tmp\nhere\nerr\n"), done
+    box.cleanup()
+    # cleanup() stops the container in the background; this waits for the same end.
+    subprocess.run(["docker", "wait", box.container_id], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+async def rex():
+    from swerex.deployment.docker import DockerDeployment
+    from swerex.runtime.abstract import BashAction, CreateBashSessionRequest
+    flags = ["-e", f"PATH={sys.prefix}/bin:/usr/bin:/bin"]
+    for folder in FOLDERS:
+        flags += ["-v", f"{folder}:{folder}:ro"]
+    box = DockerDeployment(image="host", pull="never", docker_args=flags, startup_timeout=PATIENCE)
+    await box.start()
+    try:
+        await box.runtime.create_session(CreateBashSessionRequest())
+        done = await box.runtime.run_in_session(
+            BashAction(command="cd /tmp; pwd; (exit 3)", check="silent", timeout=PATIENCE))
+    finally:
+        await box.stop()
+    assert (done.output, done.exit_code) == ("/tmp\n", 3), done
+
+
+def swe_rex():
+    logging.disable(logging.WARNING)
+    asyncio.run(rex())
+
+
+async def sample():
+    from inspect_ai.util._sandbox.registry import registry_find_sandboxenv
+    provider = registry_find_sandboxenv("hutch")
+    made = await provider.sample_init("smoke", None, {})
+    try:
+        box = made["default"]
+        await box.write_file("given.txt", "given")
+        done = await box.exec(["sh", "-c", "pwd; cat given.txt; exit 3"])
+        assert (done.returncode, done.stdout) == (3, "/workspace\ngiven"), done
+    finally:
+        await provider.sample_cleanup("smoke", None, made, False)
+
+
+def inspect_ai():
+    asyncio.run(sample())
+
+
+def command_in(workspace):
+    done = workspace.execute_command("echo out; echo err >&2; exit 3")
+    assert (done.exit_code, done.stdout, done.stderr) == (3, "out\n", "err\n"), done
+
+
+def openhands():
+    from hutch.openhands import HutchWorkspace
+    from openhands.workspace import DockerWorkspace
+    with DockerWorkspace(server_image="server", detach_logs=False, health_check_timeout=PATIENCE) as box:
+        command_in(box)
+    here = pathlib.Path(__file__).parent
+    with HutchWorkspace(server=["python3", "-SE", f"{here}/stand_in.py"], health_check_timeout=PATIENCE,
+                        sandbox_flags={"volume": [f"{here}:{here}:ro"]}) as box:
+        command_in(box)
+
+
+gc.disable()  # half of the time goes into imports, which make much and free nothing
+{one.__name__: one for one in (mini_swe_agent, swe_rex, inspect_ai, openhands)}[sys.argv[1]]()
+assert names() == "", names()
