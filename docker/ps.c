@@ -16,11 +16,13 @@
 #include "docker/verbs.h"
 #include "sandbox/launch/result.h"
 
+#define COMMAND_MAX 20 /* characters of a command, docker's */
+
 struct listing {
 	struct list
 		filters; /* owned: KEY=VALUE, those of docker's that hutch ps has not */
 	struct list_format format;
-	bool is_quiet;
+	bool is_quiet, is_whole;
 	struct table table;
 };
 
@@ -111,9 +113,40 @@ static char *status_words(struct json_view info)
 			   ago ? ago : "", !strcmp(status, "paused") ? " (Paused)" : "");
 }
 
+/* Returns the folders of this host that are shown inside, "/a,/b"; allocated. */
+static char *mounts_line(struct json_view info)
+{
+	struct json_view_place place = { 0 };
+	struct list sources = { 0 };
+
+	while (json_view_step(json_view_get(info, "mounts"), &place)) {
+		AUTO_FREE char *source = text_of(place.value, "source");
+		if (*source)
+			list_add(&sources, source);
+	}
+	char *text = list_join(&sources, 0, ",");
+	list_done(&sources);
+	return text;
+}
+
+/* Returns the main process in quotes, as docker prints it, with at most COMMAND_MAX
+ * characters of it unless all are asked for. */
+static char *command_words(struct json_view info, bool is_whole)
+{
+	AUTO_FREE char *command = tree_command(info);
+	size_t len = strlen(command);
+
+	if (!is_whole && len > COMMAND_MAX)
+		for (len = COMMAND_MAX - 1; len > 0 && (command[len] & 0xc0) == 0x80;)
+			len--; /* to the beginning of a character of several bytes */
+	AUTO_FREE char *shown =
+		text_format("%.*s%s", (int)len, command, command[len] ? "\u2026" : "");
+	return json_write_quoted(shown);
+}
+
 /* Makes the object that templates of docker ps are about.  docker's has no member Label:
  * only for `{{.Label "KEY"}}` it is there. */
-static char *row_of(struct json_view info, bool has_label)
+static char *row_of(struct json_view info, bool has_label, bool is_whole)
 {
 	AUTO_FREE char *id = text_of(info, "id"), *name = text_of(info, "name");
 	AUTO_FREE char *image = text_of(info, "image"),
@@ -121,18 +154,24 @@ static char *row_of(struct json_view info, bool has_label)
 	AUTO_FREE char *ago = table_age(created, (int64_t)time(NULL));
 	AUTO_FREE char *status = status_words(info), *ports = tree_ports(info);
 	AUTO_FREE char *labels = tree_labels_line(info);
+	AUTO_FREE char *command = command_words(info, is_whole);
+	AUTO_FREE char *network = text_of(info, "network.mode");
+	AUTO_FREE char *mounts = mounts_line(info);
 	struct buffer b;
 
 	json_write_begin(&b);
 	json_write_open(&b, NULL, "{");
 	json_write_text(&b, "ID", id);
 	json_write_text(&b, "Image", image);
+	json_write_text(&b, "Command", command);
 	json_write_text(&b, "CreatedAt", created);
 	json_write_text(&b, "RunningFor", ago ? ago : "");
 	json_write_text(&b, "State", tree_status(info));
 	json_write_text(&b, "Status", status);
 	json_write_text(&b, "Ports", ports);
 	json_write_text(&b, "Names", name);
+	json_write_text(&b, "Mounts", mounts);
+	json_write_text(&b, "Networks", network);
 	json_write_text(&b, "Labels", labels);
 	if (has_label)
 		tree_put_labels(&b, "Label", (struct json_view){ 0 },
@@ -143,11 +182,11 @@ static char *row_of(struct json_view info, bool has_label)
 
 static int print_row(struct listing *l, struct json_view info, struct err *e)
 {
-	static const char *const keys[] = { "ID",     "Image", "RunningFor",
+	static const char *const keys[] = { "ID",     "Image", "Command", "RunningFor",
 					    "Status", "Ports", "Names" };
 	const char *template = l->format.template;
 	const bool has_label = template && strstr(template, ".Label ");
-	AUTO_FREE char *row = row_of(info, has_label);
+	AUTO_FREE char *row = row_of(info, has_label, l->is_whole);
 	struct json_view view;
 
 	if (l->is_quiet) {
@@ -192,8 +231,9 @@ static char *ask_about(const struct list *listed, struct json_view *ret, struct 
 
 static int print_all(struct listing *l, const struct list *listed, struct err *e)
 {
-	static const char *const heads[] = { "CONTAINER ID", "IMAGE", "CREATED",
-					     "STATUS",	     "PORTS", "NAMES" };
+	static const char *const heads[] = { "CONTAINER ID", "IMAGE",  "COMMAND",
+					     "CREATED",	     "STATUS", "PORTS",
+					     "NAMES" };
 	struct json_view_place place = { 0 };
 	struct json_view infos;
 	int rc = 0;
@@ -267,11 +307,19 @@ static int take_filter(struct listing *l, struct list *listed, const char *filte
 
 /* The names of a row, and the heads of docker's columns. */
 static const struct list_format_head ps_heads[] = {
-	{ "ID", "CONTAINER ID" },      { "Image", "IMAGE" },
-	{ "CreatedAt", "CREATED AT" }, { "RunningFor", "CREATED" },
-	{ "State", "STATE" },	       { "Status", "STATUS" },
-	{ "Ports", "PORTS" },	       { "Names", "NAMES" },
-	{ "Labels", "LABELS" },	       { NULL, NULL },
+	{ "ID", "CONTAINER ID" },
+	{ "Image", "IMAGE" },
+	{ "Command", "COMMAND" },
+	{ "Mounts", "MOUNTS" },
+	{ "Networks", "NETWORKS" },
+	{ "CreatedAt", "CREATED AT" },
+	{ "RunningFor", "CREATED" },
+	{ "State", "STATE" },
+	{ "Status", "STATUS" },
+	{ "Ports", "PORTS" },
+	{ "Names", "NAMES" },
+	{ "Labels", "LABELS" },
+	{ NULL, NULL },
 };
 
 int ps_verb(char **argv)
@@ -279,7 +327,7 @@ int ps_verb(char **argv)
 	struct list given = { 0 }, listed = { 0 };
 	struct listing l = { 0 };
 	const char *format = NULL;
-	bool has_all = false, is_whole = false;
+	bool has_all = false;
 	const struct flag flags[] = {
 		{ 'a', "all", NULL, "also those that have ended", &has_all, NULL },
 		{ 'q', "quiet", NULL, "ids alone", &l.is_quiet, NULL },
@@ -287,8 +335,7 @@ int ps_verb(char **argv)
 		  NULL, &given },
 		{ 0, "format", "TEMPLATE", "json, a template, or table and a template",
 		  NULL, &format },
-		{ 0, "no-trunc", NULL, "accepted: nothing is shortened", &is_whole,
-		  NULL },
+		{ 0, "no-trunc", NULL, "the whole command", &l.is_whole, NULL },
 	};
 	const struct usage usage = {
 		.synopsis = "hutch docker ps [OPTIONS]",

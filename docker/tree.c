@@ -40,6 +40,19 @@ static void put_raw(struct buffer *b, const char *key, struct json_view value,
 	json_write_raw(b, key, text);
 }
 
+/* Writes an array of strings on one line; hutch inspect has an item on each. */
+static void put_words(struct buffer *b, const char *key, struct json_view words)
+{
+	struct json_view_place place = { 0 };
+
+	json_write_open(b, key, "[");
+	while (json_view_step(words, &place)) {
+		AUTO_FREE char *word = json_view_string(place.value);
+		json_write_text(b, NULL, word ? word : "");
+	}
+	json_write_close(b, "]");
+}
+
 const char *tree_status(struct json_view info)
 {
 	static const struct {
@@ -216,6 +229,40 @@ static void put_state(struct buffer *b, struct json_view info)
 	json_write_close(b, "}");
 }
 
+/* Writes the main process as docker's Path and Args. */
+static void put_command(struct buffer *b, struct json_view argv)
+{
+	struct json_view_place place = { 0 };
+	bool is_first = true;
+
+	while (json_view_step(argv, &place)) {
+		AUTO_FREE char *word = json_view_string(place.value);
+		json_write_text(b, is_first ? "Path" : NULL, word ? word : "");
+		if (is_first)
+			json_write_open(b, "Args", "[");
+		is_first = false;
+	}
+	if (is_first) {
+		json_write_text(b, "Path", "");
+		json_write_open(b, "Args", "[");
+	}
+	json_write_close(b, "]");
+}
+
+char *tree_command(struct json_view info)
+{
+	struct json_view_place place = { 0 };
+	struct list words = { 0 };
+
+	while (json_view_step(json_view_get(info, "main.argv"), &place)) {
+		AUTO_FREE char *word = json_view_string(place.value);
+		list_add(&words, word ? word : "");
+	}
+	char *text = list_join(&words, 0, " ");
+	list_done(&words);
+	return text;
+}
+
 static void put_config(struct buffer *b, struct json_view info,
 		       struct json_view image_labels)
 {
@@ -224,7 +271,12 @@ static void put_config(struct buffer *b, struct json_view info,
 
 	json_write_open(b, "Config", "{");
 	json_write_text(b, "User", user);
-	put_raw(b, "Env", json_view_get(info, "env"), "[]");
+	json_write_bool(b, "Tty", false); /* nor has a main process a stdin */
+	json_write_bool(b, "OpenStdin", false);
+	put_words(b, "Env", json_view_get(info, "env"));
+	/* hutch keeps the image's ENTRYPOINT and the words behind it as one command. */
+	put_words(b, "Cmd", json_view_get(info, "main.argv"));
+	json_write_raw(b, "Entrypoint", "null");
 	json_write_text(b, "Image", image);
 	tree_put_labels(b, "Labels", image_labels, json_view_get(info, "labels"));
 	json_write_close(b, "}");
@@ -304,9 +356,11 @@ char *tree_container(struct json_view info, struct json_view image_labels)
 	json_write_open(&b, NULL, "{");
 	json_write_text(&b, "Id", id);
 	json_write_text(&b, "Created", created);
+	put_command(&b, json_view_get(info, "main.argv"));
 	put_state(&b, info);
 	json_write_text(&b, "Image", image);
 	json_write_text(&b, "Name", path);
+	json_write_text(&b, "Platform", "linux");
 	json_write_number(&b, "RestartCount", number_of(info, "main.restarts"));
 	put_host_config(&b, info);
 	put_mounts(&b, json_view_get(info, "mounts"));

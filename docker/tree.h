@@ -13,6 +13,9 @@ char *tree_image(struct json_view info);
 /* Returns the words of `docker ps` about the ports of a container, allocated:
  * "127.0.0.1:8080->80/tcp, ...". */
 char *tree_ports(struct json_view info);
+/* Returns the words of the main process with blanks between them, allocated; "": there is
+ * none. */
+char *tree_command(struct json_view info);
 /* Returns the labels of a container as `docker ps` has them, "a=1,b=2"; allocated. */
 char *tree_labels_line(struct json_view info);
 struct buffer;

@@ -167,6 +167,16 @@ See 'docker --help'" ]
 	refuses 'no flag of one' -H x ps
 }
 
+@test "inspect and ps tell the command" {
+	docker run -d --name box -v "$T/home:/h:ro" host sh -c 'echo "a b"; exec sleep 1000'
+	[ "$(docker inspect -f '{{.Path}} {{json .Args}}' box)" = 'sh ["-c","echo \"a b\"; exec sleep 1000"]' ]
+	docker inspect box | jq -e '.[0] | .Config.Cmd == [.Path] + .Args and (.Config.Env | index("PATH") >= 0)'
+	[ "$(docker inspect box | wc -l)" = 3 ] # brackets, and an object on a line
+	[ "$(docker ps --format '{{.Command}} {{.Mounts}} {{.Networks}}')" = '"sh -c echo \"a b\"; e…" '"$T/home none" ]
+	[ "$(docker ps --no-trunc --format '{{.Command}}')" = '"sh -c echo \"a b\"; exec sleep 1000"' ]
+	docker ps | grep -q '^CONTAINER ID *IMAGE *COMMAND *CREATED *STATUS *PORTS *NAMES$'
+}
+
 @test "kill sends any signal to the main process alone" {
 	room w
 	mkfifo w/got

@@ -48,6 +48,34 @@ static void has(struct json_view tree, const char *path, const char *wanted)
 	assert_string_equal(text ? text : raw, wanted);
 }
 
+static void test_the_words_of_a_main_process_are_told(void **state)
+{
+	static const char with[] =
+		"{\"state\":\"ready\",\"main\":{\"argv\":[\n\"sh\",\n\"-c\", "
+		"\"a b\"]}" NO_EXIT;
+	static const char without[] = "{\"state\":\"ready\",\"main\":null" NO_EXIT;
+	static const struct {
+		const char *info, *path, *args, *cmd, *words;
+	} told[] = { { with, "sh", "[\"-c\",\"a b\"]", "[\"sh\",\"-c\",\"a b\"]",
+		       "sh -c a b" },
+		     { without, "", "[]", "[]", "" } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(told); i++) {
+		struct json_view info, tree;
+		struct err e;
+		assert_int_equal(
+			json_view_scan(&info, told[i].info, strlen(told[i].info), &e), 0);
+		AUTO_FREE char *text = tree_container(info, (struct json_view){ 0 });
+		assert_int_equal(json_view_scan(&tree, text, strlen(text), &e), 0);
+		has(tree, "Path", told[i].path);
+		has(tree, "Args", told[i].args);
+		has(tree, "Config.Cmd", told[i].cmd);
+		AUTO_FREE char *words = tree_command(info);
+		assert_string_equal(words, told[i].words);
+	}
+}
+
 static void test_a_main_process_is_told_as_docker_tells_it(void **state)
 {
 	(void)state;
@@ -73,6 +101,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_main_process_is_told_as_docker_tells_it),
+		cmocka_unit_test(test_the_words_of_a_main_process_are_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
