@@ -11,6 +11,7 @@
 #include "base/hex.h"
 #include "base/json_write.h"
 #include "base/own.h"
+#include "docker/describe.h"
 #include "docker/mount_args.h"
 #include "docker/verbs.h"
 #include "sandbox/kernel/host_user.h"
@@ -101,12 +102,14 @@ static int missing(const char *name, struct err *e)
 	return err_set(e, ERR_NOT_FOUND, "get %.64s: no such volume", name);
 }
 
-static int inspect_one(const char *name, const char *between, struct err *e)
+static char *volume_object(const char *name, struct err *e)
 {
 	struct buffer b;
 
-	if (mount_args_check_volume(name, NULL) < 0 || !exists(name))
-		return missing(name, e);
+	if (mount_args_check_volume(name, NULL) < 0 || !exists(name)) {
+		(void)missing(name, e);
+		return NULL;
+	}
 	AUTO_FREE char *path = mount_args_volume(name);
 	json_write_begin(&b);
 	json_write_open(&b, NULL, "{");
@@ -115,19 +118,31 @@ static int inspect_one(const char *name, const char *between, struct err *e)
 	json_write_text(&b, "Name", name);
 	json_write_text(&b, "Scope", "local");
 	json_write_close(&b, "}");
-	AUTO_FREE char *text = json_write_end(&b);
-	(void)printf("%s%s", between, text);
-	return 0;
+	return json_write_end(&b);
 }
 
 static int inspect(char **argv, struct err *e)
 {
+	const char *template = NULL, *between = "";
 	int rc = 0;
 
-	(void)fputs("[", stdout);
-	for (size_t i = 0; argv[i] && rc == 0; i++)
-		rc = inspect_one(argv[i], i > 0 ? "," : "", e);
-	(void)puts("]");
+	if (argv[1] && (!strcmp(argv[0], "-f") || !strcmp(argv[0], "--format"))) {
+		template = argv[1];
+		argv += 2;
+	} else {
+		(void)fputs("[", stdout);
+	}
+	for (; *argv && rc == 0; argv++) {
+		AUTO_FREE char *object = volume_object(*argv, e);
+		if (object && !template)
+			(void)printf("%s%s", between, object);
+		rc = !object	? -1
+		     : template ? describe_by_template(object, template, e)
+				: 0;
+		between = ",";
+	}
+	if (!template)
+		(void)puts("]");
 	return rc;
 }
 

@@ -394,6 +394,7 @@ fake() {
 	[ "$(docker run -v data:/d:ro host cat /d/file)" = kept ]
 	[ "$(docker volume ls -q)" = data ]
 	[ -d "$(docker volume inspect data | jq -r '.[0].Mountpoint')" ]
+	[ -e "$(docker volume inspect -f '{{.Mountpoint}}' data)/file" ]
 	[ "$(docker volume rm data)" = data ]
 	run -1 docker volume rm data
 	run -1 docker volume create ../x
