@@ -11,9 +11,7 @@
 #include "docker/verbs.h"
 #include "sandbox/launch/result.h"
 
-/* the version of docker whose words these are; clients compare it with their needs */
-#define DOCKER_VERSION "27.5.1"
-#define API_VERSION    "1.47"
+#define API_VERSION "1.47" /* DOCKER_VERSION's */
 
 static void put_side(struct buffer *b, const char *key)
 {

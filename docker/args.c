@@ -1,5 +1,6 @@
 #include "docker/args.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -129,6 +130,22 @@ static int take_letters(const char *word, const char *next, const struct arg_tab
 			break;
 	}
 	return taken;
+}
+
+bool args_help(char **argv, const struct arg_table *t, const char *operands)
+{
+	if (!argv[0] || strcmp(argv[0], "--help") != 0)
+		return false;
+	(void)printf("hutch docker %s [OPTIONS] %s\n\n", t->verb, operands);
+	for (size_t i = 0; i < t->count; i++) {
+		const struct arg *row = &t->rows[i];
+		const char letter[] = { '-', row->letter, '\0' };
+		if (!row->refused)
+			(void)printf("  %2s --%s%s\n", row->letter ? letter : "",
+				     row->name, row->has_value ? " VALUE" : "");
+	}
+	(void)puts("\nMore: man hutch-docker");
+	return true;
 }
 
 int args_read(char ***argv, const struct arg_table *t, struct args *a, struct err *e)

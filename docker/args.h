@@ -20,6 +20,7 @@ struct args {
 	const char *network, *restart, *stop_signal, *stop_timeout, *format;
 	const char *policy; /* set by the caller: the policy file `docker`, or NULL */
 	bool opens_host;    /* set by the caller: that policy opens ports of this host */
+	bool lacks_operands; /* reading the words failed for that reason */
 	bool is_detached, removes, is_interactive, has_terminal, has_labels, has_ports;
 };
 
@@ -45,6 +46,10 @@ struct arg_table {
 
 /* Reads the value of a switch as Go's ParseBool() does; NULL is on.  False: it is none. */
 bool args_read_switch(const char *value, bool *ret);
+
+/* Whether the first word asks for help, which is then printed: the flags of the table that
+ * are not refused. */
+bool args_help(char **argv, const struct arg_table *table, const char *operands);
 
 /* Reads flags up to the first operand, to which *argv is moved. */
 int args_read(char ***argv, const struct arg_table *table, struct args *a, struct err *e);

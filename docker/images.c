@@ -137,33 +137,72 @@ static int print_by_format(const struct args *a, struct list *words, struct err 
 
 /* --- the verbs ---------------------------------------------------------------- */
 
-/* Runs a verb of hutch image: docker's flags may stand before and between operands. */
-static int run(char **argv, const struct arg_table *table, const char *verb)
+/* A verb of docker's that one of hutch image does. */
+struct image_verb {
+	struct arg_table table;
+	const char *verb, *operands; /* hutch's verb; the operands in its help */
+	size_t min, max;	     /* how many operands there must and may be */
+};
+
+/* Reads flags, which may stand before and between operands. */
+static int read_words(char **argv, const struct image_verb *v, struct args *a,
+		      struct list *operands, struct err *e)
 {
-	struct list words = { 0 }, operands = { 0 };
+	while (*argv) {
+		if (args_read(&argv, &v->table, a, e) < 0)
+			return -1;
+		if (*argv)
+			list_add(operands, *argv++);
+	}
+	return 0;
+}
+
+/* Lets hutch image do it. */
+static int do_plainly(struct list *words, const struct list *operands, struct err *e)
+{
+	list_add(words, "--");
+	for (size_t i = 0; i < operands->count; i++)
+		list_add(words, operands->items[i]);
+	return verb_run(words, VERB_SHOW, NULL, e);
+}
+
+/* Does the verb, and returns its exit code, or -1. */
+static int do_verb(const struct image_verb *v, const struct args *a,
+		   const struct list *operands, struct err *e)
+{
+	const bool by_format = a->format && strcmp(a->format, "table") != 0;
+	struct list words = { 0 };
+	int code;
+
+	list_add(&words, "image");
+	list_add(&words, v->verb);
+	for (size_t i = 0; i < a->words.count; i++)
+		list_add(&words, a->words.items[i]);
+	if (by_format)
+		code = print_by_format(a, &words, e);
+	else
+		code = do_plainly(&words, operands, e);
+	list_done(&words);
+	return code;
+}
+
+static int run(char **argv, const struct image_verb *v)
+{
+	struct list operands = { 0 };
 	struct args a = { 0 };
 	struct err e;
-	int rc = 0, failed = EXIT_HUTCH;
+	int failed = EXIT_HUTCH;
 
-	while (rc == 0 && *argv) {
-		rc = args_read(&argv, table, &a, &e);
-		if (rc == 0 && *argv)
-			list_add(&operands, *argv++);
+	if (args_help(argv, &v->table, v->operands))
+		return 0;
+	int code = read_words(argv, v, &a, &operands, &e);
+	const bool is_counted = operands.count >= v->min && operands.count <= v->max;
+	if (code == 0 && is_counted) {
+		failed = 1; /* as with docker */
+		code = do_verb(v, &a, &operands, &e);
+	} else if (code == 0) {
+		code = verbs_count_fails(v->table.verb, v->min, v->max);
 	}
-	list_add(&words, "image");
-	list_add(&words, verb);
-	for (size_t i = 0; i < a.words.count; i++)
-		list_add(&words, a.words.items[i]);
-	const bool has_format = a.format && strcmp(a.format, "table") != 0;
-	if (rc == 0 && has_format) {
-		failed = 1; /* as with ps, and as with docker */
-		rc = print_by_format(&a, &words, &e);
-	}
-	list_add(&words, "--");
-	for (size_t i = 0; i < operands.count; i++)
-		list_add(&words, operands.items[i]);
-	int code = rc < 0 ? -1 : has_format ? 0 : verb_run(&words, VERB_SHOW, NULL, &e);
-	list_done(&words);
 	list_done(&operands);
 	args_done(&a);
 	return code < 0 ? verbs_fail(&e, failed) : code != 0;
@@ -171,31 +210,45 @@ static int run(char **argv, const struct arg_table *table, const char *verb)
 
 int pull_verb(char **argv)
 {
-	return run(argv, &(struct arg_table){ "pull", pull_rows, ARRAY_LEN(pull_rows) },
-		   "pull");
+	return run(argv,
+		   &(struct image_verb){ { "pull", pull_rows, ARRAY_LEN(pull_rows) },
+					 "pull",
+					 "IMAGE",
+					 1,
+					 1 });
 }
 
 int images_verb(char **argv)
 {
-	return run(argv,
-		   &(struct arg_table){ "images", images_rows, ARRAY_LEN(images_rows) },
-		   "ls");
+	return run(argv, &(struct image_verb){
+				 { "images", images_rows, ARRAY_LEN(images_rows) },
+				 "ls",
+				 "",
+				 0,
+				 0 });
 }
 
 int rmi_verb(char **argv)
 {
-	return run(argv, &(struct arg_table){ "rmi", rmi_rows, ARRAY_LEN(rmi_rows) },
-		   "rm");
+	return run(argv, &(struct image_verb){ { "rmi", rmi_rows, ARRAY_LEN(rmi_rows) },
+					       "rm",
+					       "IMAGE...",
+					       1,
+					       SIZE_MAX });
 }
 
 int build_verb(char **argv)
 {
 	return run(argv,
-		   &(struct arg_table){ "build", build_rows, ARRAY_LEN(build_rows) },
-		   "build");
+		   &(struct image_verb){ { "build", build_rows, ARRAY_LEN(build_rows) },
+					 "build",
+					 "FOLDER",
+					 1,
+					 1 });
 }
 
 int tag_verb(char **argv)
 {
-	return run(argv, &(struct arg_table){ "tag", NULL, 0 }, "tag");
+	return run(argv,
+		   &(struct image_verb){ { "tag", NULL, 0 }, "tag", "IMAGE NAME", 2, 2 });
 }

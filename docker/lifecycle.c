@@ -35,6 +35,7 @@ static int run_one(const struct list *verb, const char *box, enum verb_output ou
 struct steer {
 	const struct list *verb; /* the words of hutch */
 	bool skips_ended;	 /* for one that has ended there is nothing to do */
+	bool skips_running;	 /* nor is there for one that runs */
 	const char *refuses_ended;
 };
 
@@ -57,9 +58,8 @@ static int steer_one(const struct steer *s, const char *word)
 		(void)is_not_running(s->refuses_ended, word, &c, &e);
 		return verbs_fail(&e, 1);
 	}
-	int code = c.is_ended && s->skips_ended
-			   ? 0
-			   : run_one(s->verb, container_word(&c), VERB_DROP, &e);
+	const bool is_done = c.is_ended ? s->skips_ended : s->skips_running;
+	int code = is_done ? 0 : run_one(s->verb, container_word(&c), VERB_DROP, &e);
 	if (code < 0)
 		return verbs_fail(&e, 1);
 	if (code == 0)
@@ -76,8 +76,8 @@ static int steer(const struct steer *s, char **words)
 	return code;
 }
 
-/* Steers by a verb that has no flags. */
-static int steer_plainly(char **argv, const struct usage *usage, const char *verb,
+/* Steers by a verb that has no flags, and takes no container that has ended. */
+static int steer_running(char **argv, const struct usage *usage, const char *verb,
 			 const char *refuses_ended)
 {
 	struct list words = { 0 };
@@ -101,7 +101,7 @@ int pause_verb(char **argv)
 		.operands_max = SIZE_MAX,
 	};
 
-	return steer_plainly(argv, &usage, "pause", "Cannot pause container");
+	return steer_running(argv, &usage, "pause", "Cannot pause container");
 }
 
 int unpause_verb(char **argv)
@@ -113,7 +113,7 @@ int unpause_verb(char **argv)
 		.operands_max = SIZE_MAX,
 	};
 
-	return steer_plainly(argv, &usage, "unpause", "Cannot unpause container");
+	return steer_running(argv, &usage, "unpause", "Cannot unpause container");
 }
 
 int start_verb(char **argv)
@@ -125,7 +125,22 @@ int start_verb(char **argv)
 		.operands_max = SIZE_MAX,
 	};
 
-	return steer_plainly(argv, &usage, "start", NULL);
+	struct list words = { 0 };
+	int code = verbs_flags(argv, &usage);
+
+	if (code >= 0)
+		return code;
+	list_add(&words, "start");
+	code = steer(&(struct steer){ .verb = &words, .skips_running = true }, argv);
+	list_done(&words);
+	return code;
+}
+
+/* Whether hutch stop may judge the value; it is not asked about a container that has
+ * ended. */
+static bool is_seconds(const char *value)
+{
+	return *value && strspn(value, "0123456789") == strlen(value);
 }
 
 int stop_verb(char **argv)
@@ -148,6 +163,13 @@ int stop_verb(char **argv)
 
 	if (code >= 0)
 		return code;
+	if (seconds && !is_seconds(seconds)) {
+		struct err e;
+		(void)err_set(&e, ERR_USAGE,
+			      "invalid argument \"%.60s\" for \"-t, --time\" flag",
+			      seconds);
+		return verbs_fail(&e, EXIT_HUTCH);
+	}
 	list_add(&words, "stop");
 	if (seconds) {
 		list_add(&words, "-t");

@@ -1,10 +1,12 @@
 /* hutch-docker: docker's command line.  `hutch docker` is this program, and so is hutch
  * itself where its argv[0] is docker. */
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "base/list.h"
 #include "base/own.h"
 #include "base/term_escape.h"
 #include "cli/common/flags.h"
@@ -68,11 +70,41 @@ int verbs_fail(const struct err *e, int code)
 	return code;
 }
 
+int verbs_count_fails(const char *verb, size_t min, size_t max)
+{
+	const size_t count = max < SIZE_MAX && max > 0 ? max : min;
+
+	(void)fprintf(stderr, "\"docker %s\" ", verb);
+	if (max == 0)
+		(void)fprintf(stderr, "accepts no arguments");
+	else
+		(void)fprintf(stderr, "requires %s %zu argument%s",
+			      max == SIZE_MAX ? "at least"
+			      : min == max    ? "exactly"
+					      : "at most",
+			      count, count == 1 ? "" : "s");
+	(void)fprintf(stderr, ".\nSee 'docker %s --help'.\n", verb);
+	return 1;
+}
+
 int verbs_flags(char **argv, const struct usage *usage)
 {
-	const enum flags_result got = flags_begin(argv, usage);
+	/* flags_begin() would end with another code where operands are missing. */
+	struct usage any = *usage;
+	const char *verb = usage->synopsis + strlen("hutch docker ");
+	size_t count = 0;
 
-	return got == FLAGS_READ ? -1 : got == FLAGS_HELP ? 0 : EXIT_HUTCH;
+	any.operands_min = 0;
+	any.operands_max = SIZE_MAX;
+	const enum flags_result got = flags_begin(argv, &any);
+	if (got != FLAGS_READ)
+		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
+	while (argv[count])
+		count++;
+	if (count >= usage->operands_min && count <= usage->operands_max)
+		return -1;
+	AUTO_FREE char *name = text_format("%.*s", (int)strcspn(verb, " "), verb);
+	return verbs_count_fails(name, usage->operands_min, usage->operands_max);
 }
 
 static int print_help(void)
@@ -134,15 +166,17 @@ static int unknown(const char *name)
 
 int main(int argc, char **argv)
 {
-	static char version[] = "version";
 	const char *name;
 
 	report_begin();
 	if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
 	    !strcmp(argv[1], "help"))
 		return report_exit(print_help());
-	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-v"))
-		argv[1] = version;
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-v")) {
+		(void)puts("Docker version " DOCKER_VERSION
+			   ", build hutch-" HUTCH_VERSION);
+		return report_exit(0);
+	}
 	char **words = resolve(argv + 1, &name);
 	const struct verb *verb = find_verb(name);
 	return verb ? report_exit(verb->main(words)) : unknown(name);

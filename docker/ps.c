@@ -293,6 +293,11 @@ static int take_filter(struct listing *l, struct list *listed, const char *filte
 			list_add(&l->filters, filter);
 			return check_filter(filter, listed, e);
 		}
+	if (!strchr(filter, '='))
+		return err_set(e, ERR_USAGE,
+			       "invalid argument \"%.60s\" for \"-f, --filter\" flag: "
+			       "bad format of filter (expected name=value)",
+			       filter);
 	const bool is_label = !strncmp(filter, "label=", 6);
 	if (!is_label && strncmp(filter, "ancestor=", 9) != 0)
 		return err_set(e, ERR_UNSUPPORTED,
@@ -343,7 +348,7 @@ int ps_verb(char **argv)
 		.flags = flags,
 		.count = ARRAY_LEN(flags),
 	};
-	int code = verbs_flags(argv, &usage), rc = 0;
+	int code = verbs_flags(argv, &usage), rc = 0, failed = 1;
 	struct err e;
 
 	if (code >= 0)
@@ -352,8 +357,10 @@ int ps_verb(char **argv)
 	list_add(&listed, "--json");
 	if (has_all)
 		list_add(&listed, "-a");
-	for (size_t i = 0; i < given.count && rc == 0; i++)
+	for (size_t i = 0; i < given.count && rc == 0; i++) {
+		failed = strchr(given.items[i], '=') ? 1 : EXIT_HUTCH;
 		rc = take_filter(&l, &listed, given.items[i], &e);
+	}
 	if (rc == 0)
 		rc = list_format_read(&l.format, format, ps_heads, &e);
 	if (rc == 0)
@@ -362,5 +369,5 @@ int ps_verb(char **argv)
 	list_done(&listed);
 	list_done(&l.filters);
 	list_format_done(&l.format);
-	return rc < 0 ? verbs_fail(&e, 1) : 0;
+	return rc < 0 ? verbs_fail(&e, failed) : 0;
 }

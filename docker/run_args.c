@@ -376,6 +376,9 @@ static const struct arg exec_rows[] = {
 	{ 0, "detach-keys", true, NULL, NULL, FOREGROUND },
 };
 
+static const struct arg_table run_table = { "run", run_rows, ARRAY_LEN(run_rows) };
+static const struct arg_table exec_table = { "exec", exec_rows, ARRAY_LEN(exec_rows) };
+
 /* --- the words of hutch ------------------------------------------------------ */
 
 static bool is_bridge(const char *network)
@@ -484,17 +487,25 @@ static void add_verb(const struct args *a, const char *image, struct list *ret)
 	}
 }
 
+bool run_args_help(char **argv)
+{
+	return args_help(argv, &run_table, "IMAGE [COMMAND...]");
+}
+
+bool run_args_help_exec(char **argv)
+{
+	return args_help(argv, &exec_table, "CONTAINER COMMAND...");
+}
+
 int run_args_read(char **argv, const char *made_name, struct args *a, struct list *ret,
 		  struct err *e)
 {
-	static const struct arg_table table = { "run", run_rows, ARRAY_LEN(run_rows) };
-
-	if (args_read(&argv, &table, a, e) < 0)
+	if (args_read(&argv, &run_table, a, e) < 0)
 		return -1;
-	if (!*argv)
-		return err_set(e, ERR_USAGE,
-			       "\"docker run\" requires at least 1 argument: "
-			       "an image");
+	if (!*argv) {
+		a->lacks_operands = true;
+		return err_set(e, ERR_USAGE, "an image is missing");
+	}
 	if ((a->is_detached || a->name ? check_created(a, e) : check_foreground(a, e)) <
 	    0)
 		return -1;
@@ -519,14 +530,11 @@ int run_args_read(char **argv, const char *made_name, struct args *a, struct lis
 char **run_args_read_exec(char **argv, struct args *a, const char **ret_box,
 			  struct err *e)
 {
-	static const struct arg_table table = { "exec", exec_rows, ARRAY_LEN(exec_rows) };
-
-	if (args_read(&argv, &table, a, e) < 0)
+	if (args_read(&argv, &exec_table, a, e) < 0)
 		return NULL;
 	if (!argv[0] || !argv[1]) {
-		(void)err_set(e, ERR_USAGE,
-			      "\"docker exec\" requires at least 2 arguments: "
-			      "a container and a command");
+		a->lacks_operands = true;
+		(void)err_set(e, ERR_USAGE, "a container or a command is missing");
 		return NULL;
 	}
 	*ret_box = argv[0];

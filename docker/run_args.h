@@ -4,6 +4,7 @@
  * Pure: nothing is started and nothing made; the caller sets `policy` and `opens_host`
  * of args.h before, and makes the volumes after. */
 #pragma once
+#include <stdbool.h>
 
 #include "base/list.h"
 
@@ -15,6 +16,10 @@ struct err;
  * used where none was given. */
 int run_args_read(char **argv, const char *made_name, struct args *a, struct list *ret,
 		  struct err *e);
+
+/* Whether --help stands behind `docker run`, or `docker exec`; it is printed then. */
+bool run_args_help(char **argv);
+bool run_args_help_exec(char **argv);
 
 /* Reads the words behind `docker exec`: *ret_box is the word for the container, and
  * a->words has hutch's flags.

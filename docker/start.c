@@ -1,6 +1,7 @@
 /* docker run, docker exec. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +92,8 @@ int run_verb(char **argv)
 	struct args a = { 0 };
 	struct err e;
 
+	if (run_args_help(argv))
+		return 0;
 	AUTO_FREE char *policy = NULL;
 	if (find_policy(&policy, &a.opens_host, &e) < 0 || hex_random(digits, 8, &e) < 0)
 		return verbs_fail(&e, EXIT_HUTCH);
@@ -98,6 +101,8 @@ int run_verb(char **argv)
 	(void)snprintf(name, sizeof(name), "hutch-%s", digits);
 	int rc = start(argv, name, &a, &e);
 	args_done(&a);
+	if (a.lacks_operands)
+		return verbs_count_fails("run", 1, SIZE_MAX);
 	return rc < 0 ? verbs_fail(&e, EXIT_HUTCH) : rc;
 }
 
@@ -129,6 +134,8 @@ int exec_verb(char **argv)
 	struct err e;
 	int code = 1;
 
+	if (run_args_help_exec(argv))
+		return 0;
 	char **command = run_args_read_exec(argv, &a, &box, &e);
 	if (!command)
 		code = EXIT_HUTCH;
@@ -142,5 +149,6 @@ int exec_verb(char **argv)
 		}
 	}
 	args_done(&a);
-	return verbs_fail(&e, code);
+	return a.lacks_operands ? verbs_count_fails("exec", 2, SIZE_MAX)
+				: verbs_fail(&e, code);
 }

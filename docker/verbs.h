@@ -3,6 +3,10 @@
  * Each takes the words after the verb, prints its errors itself, and returns the exit
  * code that docker would. */
 #pragma once
+#include <stddef.h>
+
+/* the version of docker whose words these are; clients compare it with their needs */
+#define DOCKER_VERSION "27.5.1"
 
 struct err;
 struct usage;
@@ -40,6 +44,10 @@ int volume_make(const char *name, struct err *e);
 
 /* Reads the flags of a verb.  Returns -1 to go on, or the exit code. */
 int verbs_flags(char **argv, const struct usage *usage);
+
+/* Prints docker's error about a number of operands that is not from `min` to `max`, and
+ * returns docker's exit code, which is not that of a wrong flag. */
+int verbs_count_fails(const char *verb, size_t min, size_t max);
 
 /* Prints an error as docker does, and returns `code`.  An error about a container is
  * "Error response from daemon: ...", which callers look for. */

@@ -167,6 +167,32 @@ See 'docker --help'" ]
 	refuses 'no flag of one' -H x ps
 }
 
+@test "a number of words that is wrong ends with 1, and a wrong flag with 125, as docker does" {
+	for words in run 'run -i' exec 'exec box' rm stop start kill wait logs inspect 'cp box:/x' 'rename box' \
+		'tag x' rmi pull build 'ps x' 'images x' 'port a b c'; do
+		# shellcheck disable=SC2086 # words
+		run -1 --separate-stderr docker $words
+		[[ $stderr == "\"docker ${words%% *}\" "*" argument"*"See 'docker ${words%% *} --help'." ]]
+	done
+	for verb in run exec ps rm images pull build; do
+		run -125 docker "$verb" --frob x y
+		run -0 docker "$verb" --help
+		[[ $output == "hutch docker $verb "* ]]
+	done
+}
+
+@test "--version is one line, for programs that ask" {
+	[[ $(docker --version) =~ ^Docker\ version\ [0-9]+\.[0-9]+\.[0-9]+,\ build\ [^\ ]+$ ]]
+	[ "$(docker -v)" = "$(docker --version)" ]
+}
+
+@test "start of a container that runs changes nothing" {
+	docker run -d --name box host sleep 1000
+	id=$(docker ps -q)
+	[ "$(docker start box)" = box ]
+	[ "$(docker ps -q)" = "$id" ]
+}
+
 @test "inspect and ps tell the command" {
 	docker run -d --name box -v "$T/home:/h:ro" host sh -c 'echo "a b"; exec sleep 1000'
 	[ "$(docker inspect -f '{{.Path}} {{json .Args}}' box)" = 'sh ["-c","echo \"a b\"; exec sleep 1000"]' ]
@@ -278,6 +304,7 @@ named" ]
 		--format '{{.Names}}')" = one ]
 	run -1 docker ps --filter 'name=one|two'
 	run -1 docker ps --filter status=frob
+	refuses 'bad format of filter' ps --filter name
 }
 
 # fake TEXT: makes ./docker a docker whose hutch is the script TEXT.
@@ -377,6 +404,7 @@ fake() {
 	docker rm box
 	docker rm -f box 2>/dev/null
 	run -1 docker rm box
+	refuses 'invalid argument "1s" for "-t, --time" flag' stop -t 1s box
 }
 
 @test "files are copied in and out" {

@@ -149,7 +149,7 @@ static const struct {
 	{ "-p 8000:80-99999 alpine", "error: -p 8000:80-99999: invalid range of ports" },
 	{ "-p x-y:80-81 alpine", "error: -p x-y:80-81: invalid range of ports" },
 	{ "-p 1-65 alpine", "error: -p 1-65: a sandbox publishes 64 ports at most" },
-	{ "", "error: \"docker run\" requires at least 1 argument: an image" },
+	{ "", "error: an image is missing" },
 	{ "--frob alpine", "error: unknown flag: --frob" },
 	{ "-iZ alpine", "error: unknown flag: -Z" },
 	{ "-e", "error: flag needs an argument: -e" },
