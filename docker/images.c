@@ -22,6 +22,21 @@ static const struct arg pull_rows[] = {
 	{ 'a', "all-tags", false, NULL, NULL, "name each tag" },
 };
 
+/* Takes a filter of docker images.  A second one would have to hold, too. */
+static int take_filter(struct args *a, const char *value, struct err *e)
+{
+	if (a->filter)
+		return err_set(e, ERR_UNSUPPORTED,
+			       "--filter %.60s: hutch takes one filter", value);
+	if (strncmp(value, "reference=", 10) != 0 &&
+	    strcmp(value, "dangling=true") != 0 && strcmp(value, "dangling=false") != 0)
+		return err_set(e, ERR_UNSUPPORTED,
+			       "invalid filter '%.60s': there are reference and dangling",
+			       value);
+	a->filter = value;
+	return 0;
+}
+
 static int take_format(struct args *a, const char *value, struct err *e)
 {
 	(void)e; /* list_format.h judges the value */
@@ -31,6 +46,7 @@ static int take_format(struct args *a, const char *value, struct err *e)
 
 static const struct arg images_rows[] = {
 	{ 0, "format", true, NULL, take_format, NULL },
+	{ 'f', "filter", true, NULL, take_filter, NULL },
 	{ 'q', "quiet", false, "-q", NULL, NULL },
 	{ 'a', "all", false, "-a", NULL, NULL },
 	{ 0, "digests", false, "--digests", NULL, NULL },
@@ -112,9 +128,52 @@ static char *row_of(struct json_view info, bool is_whole)
 	return json_write_end(&b);
 }
 
-/* Prints the images that `hutch image` tells of with these words. */
-static int print_by_format(const struct args *a, struct list *words, struct err *e)
+/* Whether the image has the name: REPOSITORY or REPOSITORY:TAG, of which docker's own
+ * registry may be a part. */
+static bool has_name(struct json_view image, const char *wanted)
 {
+	AUTO_FREE char *name = json_view_string(json_view_get(image, "repository"));
+	AUTO_FREE char *tag = json_view_string(json_view_get(image, "tag"));
+	static const char *const own[] = { "docker.io/", "library/" };
+
+	for (size_t i = 0; i < ARRAY_LEN(own); i++)
+		if (!strncmp(wanted, own[i], strlen(own[i])))
+			wanted += strlen(own[i]);
+	const size_t len = name ? strlen(name) : 0;
+	return name && !strncmp(name, wanted, len) &&
+	       (!wanted[len] ||
+		(wanted[len] == ':' && tag && !strcmp(tag, wanted + len + 1)));
+}
+
+static bool fits(struct json_view image, const struct args *a, const char *wanted)
+{
+	const bool is_dangling = json_view_type(json_view_get(image, "repository")) ==
+				 JSON_NULL;
+
+	if (wanted && !has_name(image, wanted))
+		return false;
+	if (!a->filter)
+		return true;
+	return !strncmp(a->filter, "reference=", 10)
+		       ? has_name(image, a->filter + 10)
+		       : is_dangling == !strcmp(a->filter, "dangling=true");
+}
+
+/* Returns the format of those that are asked for without one. */
+static const char *plain_format(const struct args *a)
+{
+	for (size_t i = 0; i < a->words.count; i++)
+		if (!strcmp(a->words.items[i], "-q"))
+			return "{{.ID}}";
+	return "table {{.Repository}}\t{{.Tag}}\t{{.ID}}\t{{.CreatedSince}}\t{{.Size}}";
+}
+
+/* Prints the images that `hutch image` tells of with these words; `wanted` is a name, or
+ * NULL. */
+static int print_by_format(const struct args *a, struct list *words, const char *wanted,
+			   struct err *e)
+{
+	const bool has_format = a->format && strcmp(a->format, "table") != 0;
 	struct json_view_place place = { 0 };
 	struct list_format f = { 0 };
 	struct json_view images;
@@ -124,8 +183,12 @@ static int print_by_format(const struct args *a, struct list *words, struct err 
 		is_whole |= !strcmp(a->words.items[i], "--no-trunc");
 	list_add(words, "--json");
 	AUTO_FREE char *text = describe_ask(words, &images, e);
-	int rc = text ? list_format_read(&f, a->format, heads, e) : -1;
+	int rc = text ? list_format_read(&f, has_format ? a->format : plain_format(a),
+					 heads, e)
+		      : -1;
 	while (rc == 0 && json_view_step(images, &place)) {
+		if (!fits(place.value, a, wanted))
+			continue;
 		AUTO_FREE char *row = row_of(place.value, is_whole);
 		rc = list_format_add(&f, row, e);
 	}
@@ -170,16 +233,20 @@ static int do_plainly(struct list *words, const struct list *operands, struct er
 static int do_verb(const struct image_verb *v, const struct args *a,
 		   const struct list *operands, struct err *e)
 {
-	const bool by_format = a->format && strcmp(a->format, "table") != 0;
+	const bool by_format = v->table.rows == images_rows &&
+			       (operands->count > 0 || a->filter ||
+				(a->format && strcmp(a->format, "table") != 0));
 	struct list words = { 0 };
 	int code;
 
 	list_add(&words, "image");
 	list_add(&words, v->verb);
 	for (size_t i = 0; i < a->words.count; i++)
-		list_add(&words, a->words.items[i]);
+		if (!by_format || strcmp(a->words.items[i], "-q") != 0)
+			list_add(&words, a->words.items[i]);
 	if (by_format)
-		code = print_by_format(a, &words, e);
+		code = print_by_format(a, &words,
+				       operands->count ? operands->items[0] : NULL, e);
 	else
 		code = do_plainly(&words, operands, e);
 	list_done(&words);
@@ -223,9 +290,9 @@ int images_verb(char **argv)
 	return run(argv, &(struct image_verb){
 				 { "images", images_rows, ARRAY_LEN(images_rows) },
 				 "ls",
-				 "",
+				 "[REPOSITORY[:TAG]]",
 				 0,
-				 0 });
+				 1 });
 }
 
 int rmi_verb(char **argv)

@@ -169,7 +169,7 @@ See 'docker --help'" ]
 
 @test "a number of words that is wrong ends with 1, and a wrong flag with 125, as docker does" {
 	for words in run 'run -i' exec 'exec box' rm stop start kill wait logs inspect 'cp box:/x' 'rename box' \
-		'tag x' rmi pull build 'ps x' 'images x' 'port a b c'; do
+		'tag x' rmi pull build 'ps x' 'images x y' 'port a b c'; do
 		# shellcheck disable=SC2086 # words
 		run -1 --separate-stderr docker $words
 		[[ $stderr == "\"docker ${words%% *}\" "*" argument"*"See 'docker ${words%% *} --help'." ]]
@@ -201,6 +201,22 @@ See 'docker --help'" ]
 	[ "$(docker ps --format '{{.Command}} {{.Mounts}} {{.Networks}}')" = '"sh -c echo \"a b\"; e…" '"$T/home none" ]
 	[ "$(docker ps --no-trunc --format '{{.Command}}')" = '"sh -c echo \"a b\"; exec sleep 1000"' ]
 	docker ps | grep -q '^CONTAINER ID *IMAGE *COMMAND *CREATED *STATUS *PORTS *NAMES$'
+}
+
+@test "images are found by name and by filter" {
+	own_store
+	busybox_image
+	"$HUTCH" image tag bb:1 other:2
+	[ "$(docker images --format '{{.Repository}}:{{.Tag}}' bb)" = bb:1 ]
+	[ "$(docker images --format '{{.Tag}}' docker.io/library/bb:1)" = 1 ]
+	docker images other | grep -q '^other  *2 '
+	for words in bb:2 b nosuch; do
+		[ "$(docker images -q "$words")" = '' ]
+	done
+	[ "$(docker images -q --filter reference=other:2)" = "$(docker images -q bb:1)" ]
+	[ "$(docker images -q --filter dangling=true)" = '' ]
+	[ "$(docker images --filter dangling=false | wc -l)" = 3 ]
+	refuses 'there are reference and dangling' images --filter before=bb
 }
 
 @test "kill sends any signal to the main process alone" {
