@@ -17,6 +17,7 @@ struct args {
 	struct list hosts;   /* owned: values of --add-host */
 	struct list is_on;   /* owned: the names of the switches that are on */
 	const char *name;    /* borrowed, as are the others; NULL: not given */
+	size_t image_at;     /* for run: where in hutch's words the image stands */
 	const char *network, *restart, *stop_signal, *stop_timeout, *format, *filter;
 	const char *policy; /* set by the caller: the policy file `docker`, or NULL */
 	bool opens_host;    /* set by the caller: that policy opens ports of this host */

@@ -120,6 +120,27 @@ char *describe_image(const char *word, struct err *e)
 	return text ? tree_image(info) : NULL;
 }
 
+/* Whether the word has the form of an id: 12 digits, as lists have it, to 64. */
+static bool is_id(const char *word)
+{
+	const char *digits = strncmp(word, "sha256:", 7) ? word : word + 7;
+	const size_t len = strspn(digits, "0123456789abcdef");
+
+	return len >= 12 && len <= 64 && !digits[len];
+}
+
+char *describe_reference(const char *word)
+{
+	struct json_view info;
+	struct err none;
+
+	AUTO_FREE char *text = is_id(word) ? image_info(word, &info, &none) : NULL;
+	AUTO_FREE char *digest = text ? json_view_string(json_view_get(info, "digest"))
+				      : NULL;
+	/* The store finds an image by its digest, whatever stands in front of that. */
+	return digest ? text_format("image@%s", digest) : NULL;
+}
+
 int describe_by_template(const char *object, const char *format, struct err *e)
 {
 	struct json_view view;

@@ -19,6 +19,10 @@ char *describe_ask(const struct list *words, struct json_view *ret, struct err *
 char *describe_container(const char *word, bool has_labels, struct err *e);
 char *describe_image(const char *word, struct err *e);
 
+/* Returns a reference for an image that is named by its id, with or without sha256: in
+ * front, allocated; NULL: the word is no id of an image. */
+char *describe_reference(const char *word);
+
 /* Prints an object, docker's, by a template of --format, or with "json" as it is. */
 int describe_by_template(const char *object, const char *format, struct err *e);
 

@@ -10,8 +10,10 @@
 #include "base/own.h"
 #include "cli/common/table.h"
 #include "docker/args.h"
+#include "docker/build_context.h"
 #include "docker/describe.h"
 #include "docker/list_format.h"
+#include "docker/run_args.h"
 #include "docker/verb.h"
 #include "docker/verbs.h"
 #include "sandbox/launch/result.h"
@@ -61,6 +63,7 @@ static const struct arg build_rows[] = {
 	{ 't', "tag", true, "-t", NULL, NULL },
 	{ 'f', "file", true, "-f", NULL, NULL },
 	{ 'q', "quiet", false, "-q", NULL, NULL },
+	{ 0, "platform", true, NULL, run_args_platform, NULL },
 	{ 0, "build-arg", true, "--build-arg", NULL, NULL },
 	{ 0, "target", true, "--target", NULL, NULL },
 	{ 0, "no-cache", false, "--no-cache", NULL, NULL },
@@ -257,6 +260,7 @@ static int run(char **argv, const struct image_verb *v)
 {
 	struct list operands = { 0 };
 	struct args a = { 0 };
+	char *folder = NULL;
 	struct err e;
 	int failed = EXIT_HUTCH;
 
@@ -266,7 +270,15 @@ static int run(char **argv, const struct image_verb *v)
 	const bool is_counted = operands.count >= v->min && operands.count <= v->max;
 	if (code == 0 && is_counted) {
 		failed = 1; /* as with docker */
-		code = do_verb(v, &a, &operands, &e);
+		if (v->table.rows == build_rows && !strcmp(operands.items[0], "-"))
+			code = build_context_read(&folder, &e);
+		if (folder) {
+			list_done(&operands);
+			operands = (struct list){ 0 };
+			list_add(&operands, folder);
+		}
+		code = code < 0 ? -1 : do_verb(v, &a, &operands, &e);
+		build_context_remove(folder);
 	} else if (code == 0) {
 		code = verbs_count_fails(v->table.verb, v->min, v->max);
 	}
@@ -309,7 +321,7 @@ int build_verb(char **argv)
 	return run(argv,
 		   &(struct image_verb){ { "build", build_rows, ARRAY_LEN(build_rows) },
 					 "build",
-					 "FOLDER",
+					 "FOLDER|-",
 					 1,
 					 1 });
 }

@@ -134,7 +134,7 @@ static int take_stop_timeout(struct args *a, const char *value, struct err *e)
 }
 
 /* Images of this machine's processor are the only ones that hutch runs. */
-static int take_platform(struct args *a, const char *value, struct err *e)
+int run_args_platform(struct args *a, const char *value, struct err *e)
 {
 	static const struct {
 		const char *machine, *names[3];
@@ -316,7 +316,7 @@ static const struct arg run_rows[] = {
 	{ 'w', "workdir", true, "-w", NULL, NULL },
 	{ 'u', "user", true, "-u", NULL, NULL },
 	{ 'p', "publish", true, NULL, take_publish, NULL },
-	{ 0, "platform", true, NULL, take_platform, NULL },
+	{ 0, "platform", true, NULL, run_args_platform, NULL },
 	{ 0, "ulimit", true, "--ulimit", NULL, NULL },
 	{ 0, "cap-add", true, "--cap-add", NULL, NULL },
 	{ 0, "cap-drop", true, "--cap-drop", NULL, NULL },
@@ -517,6 +517,7 @@ int run_args_read(char **argv, const char *made_name, struct args *a, struct lis
 	for (size_t i = 0; i < a->words.count; i++)
 		list_add(ret, a->words.items[i]);
 	list_add(ret, "--image");
+	a->image_at = ret->count;
 	list_add(ret, *argv++);
 	if (a->name)
 		list_add(ret, a->name);

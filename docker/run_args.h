@@ -21,6 +21,9 @@ int run_args_read(char **argv, const char *made_name, struct args *a, struct lis
 bool run_args_help(char **argv);
 bool run_args_help_exec(char **argv);
 
+/* Takes the value of --platform, which has to be this machine's. */
+int run_args_platform(struct args *a, const char *value, struct err *e);
+
 /* Reads the words behind `docker exec`: *ret_box is the word for the container, and
  * a->words has hutch's flags.
  * Returns the words of the command, or NULL with an error. */

@@ -14,6 +14,7 @@
 #include "docker/args.h"
 #include "docker/attach.h"
 #include "docker/container.h"
+#include "docker/describe.h"
 #include "docker/run_args.h"
 #include "docker/verb.h"
 #include "docker/verbs.h"
@@ -71,13 +72,26 @@ static int run_detached(const struct args *a, const struct list *words, struct e
 	return 0;
 }
 
+/* An image that is named by its id, as `docker build -q` prints it, becomes a reference. */
+static void name_image(char **word)
+{
+	char *reference = describe_reference(*word);
+
+	if (reference) {
+		free(*word);
+		*word = reference;
+	}
+}
+
 static int start(char **argv, const char *made_name, struct args *a, struct err *e)
 {
 	struct list words = { 0 };
 
 	int rc = run_args_read(argv, made_name, a, &words, e);
-	if (rc == 0)
+	if (rc == 0) {
+		name_image(&words.items[a->image_at]);
 		rc = make_volumes(a, e);
+	}
 	if (rc == 0)
 		rc = a->is_detached ? run_detached(a, &words, e)
 		     : a->name	    ? attach_run(&words, a->name, a->removes, e)

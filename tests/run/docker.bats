@@ -203,7 +203,7 @@ See 'docker --help'" ]
 	docker ps | grep -q '^CONTAINER ID *IMAGE *COMMAND *CREATED *STATUS *PORTS *NAMES$'
 }
 
-@test "images are found by name and by filter" {
+@test "images are found by name, by filter and by id" {
 	own_store
 	busybox_image
 	"$HUTCH" image tag bb:1 other:2
@@ -217,6 +217,27 @@ See 'docker --help'" ]
 	[ "$(docker images -q --filter dangling=true)" = '' ]
 	[ "$(docker images --filter dangling=false | wc -l)" = 3 ]
 	refuses 'there are reference and dangling' images --filter before=bb
+	id=$(docker images -q bb:1)
+	for word in "$id" "sha256:$id" "$(docker inspect -f '{{.Id}}' bb:1)"; do
+		[ "$(docker run --rm "$word" echo by id)" = 'by id' ]
+	done
+	[ "$(docker run -d --name box "$id" busybox sleep 1000 | wc -l)" = 1 ]
+}
+
+@test "a Dockerfile on stdin is built, and run by the id that build prints" {
+	own_store
+	busybox_image
+	room tmp
+	export TMPDIR=$T/tmp
+	id=$(printf 'ARG BASE\nFROM $BASE\nCMD ["echo", "built"]\n' | docker build -q --build-arg BASE=bb:1 -)
+	[[ $id == sha256:* ]]
+	[ "$(docker run --rm "$id")" = built ]
+	[ "$(docker images -q --filter dangling=true | wc -l)" = 1 ]
+	run -1 --separate-stderr docker build - < <(tar -c tmp)
+	[[ $stderr == *'hutch takes no archive there'* ]]
+	run -1 docker build - <<<'FROB x'
+	refuses 'emulates no other processor' build --platform linux/s390x -
+	[ "$(ls tmp)" = '' ]
 }
 
 @test "kill sends any signal to the main process alone" {
