@@ -12,6 +12,9 @@ mkdir -m 700 "$T/runtime"
 export XDG_RUNTIME_DIR=$T/runtime HOME=$T PYTHONPATH=$here/../../../sdk/python PYTHONDONTWRITEBYTECODE=1
 export OPENHANDS_SUPPRESS_BANNER=1 LITELLM_LOCAL_MODEL_COST_MAP=True LOG_LEVEL=WARNING
 export INSPECT_LOG_DIR=$T/logs
+# PyPI has openhands-ai 0.62.0 as a wheel for Python 3.12 alone.  For another Python it is built, and
+# would build an extension of an editor with npm.
+export SKIP_VSCODE_BUILD=1
 export SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt PIP_CERT=/etc/ssl/certs/ca-certificates.crt
 
 # packages NAME PACKAGE...: makes a virtual environment once; uv finds versions that fit each other
