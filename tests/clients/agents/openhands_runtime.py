@@ -95,7 +95,7 @@ def check_mcp(runtime, folder):
 
 
 def main():
-    folder = pathlib.Path("runtime").absolute()
+    folder = pathlib.Path("of-runtime").absolute()  # the runtime folder of hutch is beside it
     folder.mkdir()
     runtime = begin(folder)
     try:
