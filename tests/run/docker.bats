@@ -240,6 +240,81 @@ See 'docker --help'" ]
 	[ "$(ls tmp)" = '' ]
 }
 
+@test "a name and a port that are taken are errors, and nothing is left of the second container" {
+	docker run -d --name box -p 127.0.0.1::80 host sleep 1000
+	id=$(docker ps -q)
+	port=$(docker port box 80)
+	for words in -d '--rm' ''; do
+		# shellcheck disable=SC2086 # words
+		refuses "a sandbox named 'box' is running" run $words --name box host true
+	done
+	refuses "listen at $port: Address already in use" run -d --name other -p "$port:80" host true
+	refuses "listen at $port: Address already in use" run --rm -p "$port:80" host true
+	[ "$(docker ps -aq)" = "$id" ]
+	[ "$(docker rename box box2 && docker ps --format '{{.Names}}')" = box2 ]
+	docker run -d --name third host sleep 1000
+	run -1 --separate-stderr docker rename third box2
+	[[ $stderr == *"a sandbox named 'box2' is running"* ]]
+}
+
+@test "an entrypoint that is missing is 127, and nothing is left" {
+	own_store
+	busybox_image
+	mkdir home/build
+	printf 'FROM bb:1\nENTRYPOINT ["/absent"]\n' >home/build/Dockerfile
+	docker build -q -t absent:1 home/build
+	for words in '--rm absent:1' '-d absent:1' '--name box absent:1 x' '-d --rm --name box absent:1' \
+		'--entrypoint /absent bb:1' '-d --name box bb:1 absent'; do
+		# shellcheck disable=SC2086 # words
+		run -127 --separate-stderr docker run $words
+		[ -z "$output" ]
+		[[ $stderr == *'absent: command not found in the image'* ]]
+		[ -z "$(docker ps -aq)" ]
+	done
+	run -126 docker run -d --entrypoint /etc bb:1
+	[ -z "$(docker ps -aq)" ]
+}
+
+@test "a main process that dies at once has its exit code and its output, or leaves nothing with --rm" {
+	id=$(docker run -d --name box host sh -c 'echo last; echo words >&2; exit 4')
+	[ "$(docker wait "$id")" = 4 ]
+	[ "$(docker logs box 2>&1)" = 'last
+words' ]
+	[ "$(docker inspect -f '{{.State.Status}} {{.State.ExitCode}} {{.State.Running}}' "$id")" = 'exited 4 false' ]
+	run -1 --separate-stderr docker exec box true
+	[[ $stderr == *'is not running' ]]
+	docker rm box
+	mkfifo alive
+	docker run -d --rm --name gone host sh -c 'kill -9 $$' >alive &
+	read -r name <alive
+	[ -n "$name" ]
+	wait "$!"
+	docker wait gone || [ "$?" -eq 1 ]
+	[ -z "$(docker ps -aq)" ]
+}
+
+@test "a state folder without space is an error, and nothing is left" {
+	cat >full <<-'END'
+		mount -t tmpfs -o size=64k,mode=700 tmpfs "$XDG_RUNTIME_DIR" || exit 3
+		head -c 100000 /dev/zero >"$XDG_RUNTIME_DIR/ballast"
+		for words in -d '-d --rm' --rm; do
+			"$HUTCH" docker run $words --name box host true
+			echo "$?"
+		done
+		rm "$XDG_RUNTIME_DIR/ballast"
+		"$HUTCH" docker ps -aq
+		find "$XDG_RUNTIME_DIR" -type f -size +0
+		"$HUTCH" docker run --rm --name box host echo space
+	END
+	export HUTCH
+	run -0 --separate-stderr outer sh full
+	[ "$output" = '125
+125
+125
+space' ]
+	[ "$(grep -c 'No space left on device' <<<"$stderr")" -ge 3 ]
+}
+
 @test "kill sends any signal to the main process alone" {
 	room w
 	mkfifo w/got
