@@ -174,9 +174,17 @@ void methods_end_jobs(struct supervisor *s)
 	struct err e;
 
 	(void)err_set(&e, ERR_GONE, "the sandbox has ended");
-	for (struct job *j = s->jobs.first; j; j = j->next)
-		if (j->owner && j->state < JOB_RUNNING)
+	for (struct job *j = s->jobs.first; j; j = j->next) {
+		if (!j->owner || j->state >= JOB_RUNNING)
+			continue;
+		/* The executor may have started a command whose start it could not report any
+		 * more, and which was killed with the sandbox then. */
+		if (j->state == JOB_ASKED)
+			rpc_put_not_started(&j->owner->conn.out, j->request,
+					    128 + SIGKILL, &e);
+		else
 			client_error(j->owner, j->request, RPC_FAILED, &e);
+	}
 	/* A held wait is answered later, when its client has got all output of the
 	 * process that has ended. */
 	for (struct waiter *w = s->jobs.waiters; w; w = w->next)
