@@ -60,7 +60,7 @@ struct plugin {
 			* NULL: there was no failure */
 
 	enum plugin_phase phase;
-	pid_t pid;
+	pid_t pid; /* of the process's keeper (spawn.h), which stands for it here */
 	int in, out, errors, status; /* owned; our ends of the process's 0, 1 and 2, and
 				      * the status pipe of spawn.h; -1: closed */
 	struct buffer to;	     /* lines that are to be written */
@@ -68,6 +68,8 @@ struct plugin {
 	size_t scanned;		     /* so many bytes of `from` have no line end */
 	char tail[PLUGIN_TAIL];	     /* the last bytes of stderr */
 	size_t tail_len;
+	struct failed end; /* how the process has ended, or could not be started, as its
+			    * keeper has told (spawn.h); EXEC_STAGE_NONE: not told */
 	int64_t due; /* until when the process must be ready or answer; INT64_MAX: no
 		      * limit */
 	bool has_asked;	   /* among the bytes that were read last was an "ask" */
@@ -89,6 +91,9 @@ void plugin_fail(struct plugin *p, int64_t now, const char *fmt, ...)
 void plugin_give_up(struct plugin *p, int64_t now, const char *reason);
 /* Kills the process, which is not reaped yet, with its descendants. */
 void plugin_end_process(struct plugin *p);
+/* Reads what the keeper tells.  Returns true if the process has ended, or could not be
+ * started: plugin_end_process() is to be called then. */
+bool plugin_read_end(struct plugin *p);
 /* Called when the process was reaped. */
 void plugin_ended(struct plugin *p, int status, int64_t now);
 /* Closes the descriptors and empties the buffers. */

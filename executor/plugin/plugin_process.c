@@ -124,16 +124,30 @@ void plugin_give_up(struct plugin *p, int64_t now, const char *reason)
 	p->phase = PLUGIN_DEAD;
 }
 
-/* Describes how a process has ended that was not killed by the executor. */
+bool plugin_read_end(struct plugin *p)
+{
+	struct failed told;
+
+	if (p->status < 0 || spawn_result(p->status, &told) != SPAWN_FAILED)
+		return false;
+	own_close(&p->status);
+	p->end = told;
+	return true;
+}
+
+/* Describes how a process has ended that was not killed by the executor; `status` is its
+ * keeper's, which was killed together with it if it has told nothing. */
 static void describe_end(const struct plugin *p, int status, char *to, size_t size)
 {
-	struct failed failed;
-
-	if (p->status >= 0 && spawn_result(p->status, &failed) == SPAWN_FAILED)
+	if (p->end.stage == SPAWN_ENDED)
+		status = (int)p->end.sys;
+	else if (p->end.stage != EXEC_STAGE_NONE) {
 		(void)snprintf(to, size, "'%.100s' could not be started: %s: %s",
 			       p->manifest.command.items[0],
-			       exec_stage_name(failed.stage), err_words((int)failed.sys));
-	else if (WIFSIGNALED(status))
+			       exec_stage_name(p->end.stage), err_words((int)p->end.sys));
+		return;
+	}
+	if (WIFSIGNALED(status))
 		(void)snprintf(to, size, "its process was ended by signal %d (%s)",
 			       WTERMSIG(status), strsignal(WTERMSIG(status)));
 	else
@@ -147,6 +161,7 @@ void plugin_ended(struct plugin *p, int status, int64_t now)
 	bool was_killed = p->phase == PLUGIN_KILLED || p->phase == PLUGIN_DEAD;
 
 	p->pid = 0;
+	(void)plugin_read_end(p);
 	processes_release(p->set->processes, PLUGIN_FDS);
 	/* its last lines, which may be an answer */
 	for (int i = 0; !was_killed && i < LAST_READS && plugin_read(p, now); i++)
@@ -247,7 +262,8 @@ static int spawn(struct plugin *p, struct list *argv, struct list *env)
 	const struct spawn how = { .exec = &exec,
 				   .self = p->set->user,
 				   .stdio = { in, out, errors },
-				   .cgroup = p->set->processes->cgroup.procs };
+				   .cgroup = p->set->processes->cgroup.procs,
+				   .is_kept = true };
 	p->pid = spawn_command(&how, &p->status);
 	return p->pid < 0 ? -1 : 0;
 }
@@ -288,6 +304,7 @@ void plugin_start(struct plugin *p, int64_t now)
 	char reason[ERR_TEXT_MAX];
 
 	p->tail_len = 0;
+	p->end = (struct failed){ 0 };
 	if (what) {
 		(void)snprintf(reason, sizeof(reason),
 			       "it requires '%.200s', which is not in the sandbox", what);

@@ -47,7 +47,7 @@ void plugin_write(struct plugin *p, int64_t now)
 {
 	while (p->in >= 0 && buffer_len(&p->to) > 0) {
 		ssize_t n = write(p->in, buffer_data(&p->to), buffer_len(&p->to));
-		if (n < 0 && errno == EAGAIN)
+		if (n < 0 && (errno == EAGAIN || p->end.stage != EXEC_STAGE_NONE))
 			return;
 		if (n < 0) /* EPIPE: the process has closed its descriptor 0 */
 			return plugin_fail(p, now, "it reads no lines any more");

@@ -362,6 +362,7 @@ size_t plugins_watch(const struct plugins *s, struct pollfd *fds, bool is_full)
 		mine[0] = (struct pollfd){ .fd = in, .events = POLLOUT };
 		mine[1] = (struct pollfd){ .fd = is_full ? -1 : p->out, .events = POLLIN };
 		mine[2] = (struct pollfd){ .fd = p->errors, .events = POLLIN };
+		mine[3] = (struct pollfd){ .fd = p->status, .events = POLLIN };
 	}
 	return s->count * PLUGIN_POLLS;
 }
@@ -377,10 +378,12 @@ void plugins_serve(struct plugins *s, const struct pollfd *fds, int64_t now)
 			(void)plugin_read(p, now);
 		if (mine[0].revents && p->in >= 0)
 			plugin_write(p, now);
+		if (mine[3].revents & POLLIN && plugin_read_end(p))
+			plugin_end_process(p);
 	}
 }
 
-/* The descendants that have stayed in the session of the process, or in its group, are
+/* The descendants that have stayed in the session of the keeper, or in its group, are
  * still found; the next process would find its port taken by them. */
 void plugins_dying(struct plugins *s, pid_t pid)
 {

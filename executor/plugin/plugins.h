@@ -33,7 +33,7 @@ struct undo;
 struct user;
 
 /* One plugin has this many entries for poll(2). */
-#define PLUGIN_POLLS 3
+#define PLUGIN_POLLS 4
 
 /* All plugins of the executor.  Begins as a zeroed struct, with the borrowed fields
  * set. */
@@ -73,7 +73,7 @@ bool plugins_has(const struct plugins *s, uint32_t id);
 size_t plugins_watch(const struct plugins *s, struct pollfd *fds, bool is_full);
 void plugins_serve(struct plugins *s, const struct pollfd *fds, int64_t now);
 /* Called for a child that has ended and is not reaped yet: kills what it leaves behind if
- * it is a plugin's process. */
+ * it is the keeper (spawn.h) of a plugin's process, which something else has killed. */
 void plugins_dying(struct plugins *s, pid_t pid);
 /* Called for a child that has ended.  Returns false if it was no plugin's process. */
 bool plugins_reaped(struct plugins *s, pid_t pid, int status, int64_t now);

@@ -5,12 +5,14 @@
 #include <limits.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/own.h"
@@ -238,6 +240,42 @@ static _Noreturn void stay(const struct spawn *s)
 	__builtin_trap(); /* reached only if `instead` returned, which it must not */
 }
 
+/* Waits for the command, whose orphans are the keeper's children, too; then stays as their
+ * parent until the executor kills it.  The keeper must not hold the command's pipes open,
+ * and no signal that the command sends to its process group may end it. */
+static _Noreturn void keep(pid_t command)
+{
+	struct failed report = { .stage = SPAWN_ENDED };
+	int status = 0;
+	sigset_t all;
+	pid_t pid;
+
+	(void)sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, NULL); /* the arguments are valid */
+	(void)prctl(PR_SET_NAME, "hutch-plugin");
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	for (int fd = 0; fd < STATUS_FD; fd++)
+		(void)close(fd); /* cannot fail: these are pipes */
+	do
+		pid = waitpid(-1, &status, 0);
+	while (pid > 0 && pid != command);
+	report.sys = (uint32_t)status;
+	(void)!write(STATUS_FD, &report, sizeof(report)); /* as in fail() */
+	for (;;) /* no filter refuses a call without which the executor could not work */
+		(void)poll(NULL, 0, -1);
+}
+
+/* Makes the child that goes on as the command; this process becomes its keeper. */
+static void begin_keeping(const struct spawn *s)
+{
+	pid_t pid = s->is_kept ? fork() : 0;
+
+	if (pid < 0)
+		fail(EXEC_STAGE_FORK);
+	if (pid > 0)
+		keep(pid);
+}
+
 static _Noreturn __attribute__((noinline)) void become_command(const struct spawn *s,
 								int status)
 {
@@ -256,6 +294,7 @@ static _Noreturn __attribute__((noinline)) void become_command(const struct spaw
 		fail(EXEC_STAGE_USER);
 	if (chdir(s->exec->cwd) < 0)
 		fail(EXEC_STAGE_CWD);
+	begin_keeping(s);
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* the arguments are valid */
 	enter_filter(s->exec);
@@ -270,7 +309,7 @@ static _Noreturn __attribute__((noinline)) void become_command(const struct spaw
  * second time into a stack frame that the child may have changed. */
 static __attribute__((noinline)) pid_t make_child(const struct spawn *s, int status)
 {
-	pid_t pid = s->is_alone && executes(s) ? vfork() : fork();
+	pid_t pid = s->is_alone && !s->is_kept && executes(s) ? vfork() : fork();
 
 	if (pid == 0)
 		become_command(s, status);

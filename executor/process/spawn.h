@@ -15,6 +15,15 @@
  * execve(2): it is made by fork(2) in any case, closes the pipe itself, and goes on in
  * copy.h or in that function.
  *
+ * The descendants of a command that has ended cannot be found any more: those that began
+ * sessions of their own became children of pid 1 at its death.  Therefore a command with
+ * `is_kept` is a child of the process that was forked for it, which stays as the
+ * subreaper of both: the keeper.  The keeper writes the end of the command into the
+ * status pipe, and lives until the executor ends it by tree_end() (tree.h), which finds
+ * all descendants.  The command's session and process group are the keeper's.  A command
+ * can kill its keeper, as it can kill any process of its user: then it is found by its
+ * session, like a command without a keeper.
+ *
  * Only the child uses the PATH, working directory and program file of the command, since
  * an earlier command may have prepared these to block or trick the executor. */
 #pragma once
@@ -47,6 +56,7 @@ struct spawn {
 	const struct spawn_fd *more; /* borrowed; further descriptors that the command
 				      * gets */
 	size_t more_count;
+	bool is_kept;		 /* the pid is that of a keeper; needs EXEC_TREE */
 	bool is_alone;		 /* no other process is in the sandbox, so the child may
 				  * share our memory (vfork(2)) */
 	/* Called in place of execve(2), in a copy of the executor's memory; must not
@@ -65,7 +75,12 @@ enum spawn_state {
 	SPAWN_FAILED   /* *ret holds the stage and errno; the child is ending */
 };
 
-/* Reads the status pipe of a child, without blocking. */
+/* In the field `stage` of a keeper's report: the field `sys` holds the status of waitpid(2)
+ * of the command, which has ended. */
+#define SPAWN_ENDED UINT32_MAX
+
+/* Reads the status pipe of a child, without blocking.  A keeper's report that its command
+ * has ended comes as SPAWN_FAILED with the stage SPAWN_ENDED. */
 enum spawn_state spawn_result(int status, struct failed *ret);
 
 /* Called in a process that has all properties of a command of `x` but the resource limits

@@ -170,6 +170,35 @@ assert run("tail --pid=$(cat /tmp/left) -f /dev/null; echo gone").content == "go
 well()'
 }
 
+@test "daemons of a process are gone when it has ended, however it has ended" {
+	mkdir "$T/daemons"
+	cat >"$T/daemons/daemons.sh" <<-'SH'
+		trap '' HUP
+		echo '{"ready":true}'
+		read -r line
+		setsid sh -c 'setsid sleep 1000 & echo $! >/tmp/left'
+		setsid sleep 1000 &
+		echo $! >>/tmp/left
+		case $line in
+		*exits*) exit 4 ;;
+		*dies*) kill -KILL $$ ;;
+		*groups*) kill -TERM 0 ;;
+		esac
+		echo nonsense
+		read -r line
+	SH
+	echo '{"name": "daemons", "version": "1", "command": ["bash", "${plugin}/daemons.sh"],
+		"actions": {"daemons": {"args": {"how": "text"}}}}' >"$T/daemons/plugin.json"
+	chmod -R a+rX "$T/daemons"
+	"$here/act.py" "$HUTCH" '
+for how, error in [("exits", "has ended, with exit code 4"), ("dies", "was ended by signal 9"),
+                   ("groups", "was ended by signal 15"), ("babbles", "no JSON")]:
+    o = a.action("daemons", how=how)
+    assert error in o.content, o
+    o = run("for pid in $(cat /tmp/left); do tail --pid=$pid -f /dev/null; done; wc -l </tmp/left")
+    assert o.content == "2", o' --plugin "$T/daemons"
+}
+
 @test "a process that dies at each start is not started at once again" {
 	acts '
 run("touch /tmp/dies")
