@@ -476,3 +476,17 @@ words_are_refused() { # PATTERN WORD...
 	((status == 125))
 	[[ $stderr == *"--plugin vscode makes no sense for a pool"* ]]
 }
+
+@test "a plugin that starts with its sandbox is ready before a pool hands the sandbox out" {
+	cp -r "${here%/run}/plugins/echo" "$T"
+	jq '.start = "launch"' "${here%/run}/plugins/echo/plugin.json" >echo/plugin.json
+	chmod -R a+rX echo
+	pool p --size 1 --plugin ./echo
+	name=$("$HUTCH" ps -aq)
+	ready() { [ "$("$HUTCH" inspect "$name" | jq -c '.[0].plugins | map([.name, .state])')" = '[["echo","ready"]]' ]; }
+	until_true ready
+	"$HUTCH" pool take --name box p
+	"$HUTCH" act box <<<'{"action":"echo","args":{"text":"hi"}}' | grep -q '"content":"hi"'
+	"$HUTCH" events --json box >events
+	[ "$(jq -r 'select(.event == "plugin").state' events)" = starting$'\n'ready ]
+}

@@ -496,3 +496,29 @@ deep
 	[[ $("$HUTCH" image ls -q | wc -l) == 1 ]]
 	[[ -z $(as_who find "$XDG_DATA_HOME/hutch/store/tmp" -mindepth 1) ]]
 }
+
+@test "a fork has what a plugin has written, and the plugin if it is named again" {
+	mkdir tally
+	cat >tally/tally.sh <<-'SH'
+		echo '{"ready":true}'
+		while IFS=:, read -r _ call _; do
+			echo x >>/tally
+			echo "{\"call\":$call,\"answer\":{\"content\":\"$$ $(wc -l </tally)\"}}"
+		done
+	SH
+	echo '{"name": "tally", "version": "1", "command": ["sh", "${plugin}/tally.sh"],
+		"actions": {"tally": {"answer": {"content": "text"}}}}' >tally/plugin.json
+	chmod -R a+rX tally
+	made box --plugin ./tally
+	[[ $(tally box) == *" 1" && $(tally box) == *" 2" ]]
+	first=$(tally box)
+	[[ $("$HUTCH" fork -q --plugin ./tally box with 2>/dev/null) == with ]]
+	[[ $(tally with) == *" 4" && $(tally box) == "${first% *} 4" ]]
+	"$HUTCH" fork -q box without >/dev/null 2>&1
+	[[ $(tally without) == *"'tally' is not defined"* && $(in_box without 'wc -l </tally') == 4 ]]
+}
+
+# tally NAME: prints the content of the action.
+tally() {
+	"$HUTCH" act "$1" <<<'{"action":"tally"}' | jq -r .content
+}
