@@ -37,8 +37,9 @@ def mirror_of(host):
 
 
 def has_plugin(name, registry):
-    """Installs the plugin unless it is there.  Returns whether it is there then."""
-    if (DATA / "hutch/plugins" / name / "venv").exists():
+    """Installs the plugin unless its program has done so.  Returns whether it is there then."""
+    program, last = (TOP / "plugins" / name / "install.sh").read_text(), DATA / f"{name}.installed"
+    if last.exists() and last.read_text() == program:
         return True
     mirror = mirror_of(registry)
     if mirror is None:
@@ -47,6 +48,8 @@ def has_plugin(name, registry):
     done = subprocess.run([HUTCH, "plugin", "install", *mirror, name], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     tell(done.returncode == 0, f"hutch plugin install {name}", done)
+    if done.returncode == 0:
+        last.write_text(program)
     return done.returncode == 0
 
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # user.sh: the part of run.sh that the ordinary user does: builds the image with $HUTCH, starts
-# the servers, and runs clients.py and browser.py.  $XDG_DATA_HOME has the store, and $BASE is a tar of Debian.
+# the servers, and runs clients.py, browser.py and editor.py.  $XDG_DATA_HOME has the store, and
+# $BASE is a tar of Debian.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../patience.bash"
@@ -92,6 +93,7 @@ clients() {
 	with_postgres env NET_SERVER="$here/server.py" "$here/../run/net_world.sh" "$here/clients.py" world
 	"$here/clients.py" registries
 	"$here/browser.py"
+	"$here/editor.py"
 }
 
 set -o pipefail
