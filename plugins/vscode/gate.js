@@ -77,7 +77,6 @@ server.on("upgrade", (request, socket, head) => {
 		theirs.write(head);
 		theirs.pipe(socket).pipe(theirs);
 		theirs.on("error", () => socket.destroy());
-		theirs.on("close", () => socket.destroy());
 		socket.on("close", () => theirs.destroy());
 	});
 	inner.on("response", () => socket.destroy());

@@ -27,12 +27,22 @@ gate() {
 		#!/usr/bin/env node
 		const fs = require("fs"), http = require("http");
 		const socket = process.argv[process.argv.indexOf("--socket") + 1];
-		const server = http.createServer((request, response) => response.end(`inner ${request.method} ${request.url}`));
-		server.on("upgrade", (request, socket) => {
-			if (request.url !== "/hang")
-				return socket.end(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nupgraded ${request.url}`);
-			socket.on("end", () => fs.writeFileSync("closed", "closed\n")).resume();
-			fs.writeFileSync("asked", "asked\n");
+		const tell = (what) => fs.writeFileSync(what, `${what}\n`);
+		const server = http.createServer((request, response) => {
+			if (request.url === "/break") return request.socket.destroy();
+			if (request.url !== "/hang") return response.end(`inner ${request.method} ${request.url}`);
+			response.on("close", () => tell("closed"));
+			tell("asked");
+		});
+		server.on("upgrade", (request, socket, head) => {
+			if (request.url === "/no") return socket.end("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
+			if (request.url.endsWith("hang")) socket.on("end", () => tell("closed")).resume();
+			if (request.url === "/hang") return tell("asked");
+			socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n");
+			if (request.url === "/upgraded-hang") return tell("asked");
+			if (request.url === "/break") return socket.once("readable", () => socket.destroy());
+			if (request.url === "/echo") return socket.unshift(head), socket.pipe(socket);
+			socket.end(`upgraded ${request.url}`);
 		});
 		fs.writeFileSync("token", String(process.env.HUTCH_PLUGIN_TOKEN));
 		fs.writeFileSync("server.pid", `${process.pid}\n`);
@@ -79,8 +89,12 @@ gate() {
 # upgrade HEADER HEADER: asks for an upgrade with these headers; the answer is in the file said.
 upgrade() {
 	exec 7<>"/dev/tcp/127.0.0.1/$port"
-	printf 'GET /ws HTTP/1.1\r\nHost: 127.0.0.1:%s\r\nConnection: Upgrade\r\nUpgrade: x\r\n%s\r\n%s\r\n\r\n' "$port" "$1" "$2" >&7
-	cat <&7 >said || true
+	printf 'GET %s HTTP/1.1\r\nHost: 127.0.0.1:%s\r\nConnection: Upgrade\r\nUpgrade: x\r\n%s\r\n%s\r\n\r\n' \
+		"${path:-/ws}" "$port" "$1" "$2" >&7
+	code=0
+	(trap '' PIPE; ${after:-true} >&7 2>/dev/null) || true
+	timeout "$PATIENCE" cat <&7 >said || code=$?
+	((code != 124))
 	exec 7>&-
 }
 
@@ -89,11 +103,57 @@ upgrade() {
 	[ "$(curl -so said -w '%{http_code}' "$url//")" = 403 ]
 	mkfifo asked closed
 	cat >gone.js <<-JS
-		const socket = require("net").connect($port, "127.0.0.1", () => socket.write("GET /hang HTTP/1.1\r\n" +
-			"Host: 127.0.0.1:$port\r\nCookie: $name=secret\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"));
+		const socket = require("net").connect($port, "127.0.0.1", () => socket.write("GET " + process.argv[2] + " HTTP/1.1\r\n" +
+			"Host: 127.0.0.1:$port\r\nCookie: $name=secret\r\n" + process.argv[3] + "\r\n"));
 		require("fs").readFile("asked", () => socket.resetAndDestroy());
 	JS
-	node gone.js
-	timeout "$PATIENCE" cat closed
+	upgrades='Connection: Upgrade\r\nUpgrade: x\r\n'
+	gone /hang ''
+	gone /hang "$(printf '%b.' "$upgrades")"
+	gone /upgraded-hang "$(printf '%b.' "$upgrades")"
+	serves
+}
+
+# gone PATH HEADERS: the client's connection is reset, and the server sees the end of its own.
+gone() {
+	timeout "$PATIENCE" node gone.js "$1" "${2%.}"
+	[ "$(timeout "$PATIENCE" cat closed)" = closed ]
+}
+
+# serves: checks that the gate still serves.
+serves() {
 	[ "$(curl -sH "Cookie: $name=secret" "$url/x")" = "inner GET /x" ]
+}
+
+@test "the gate goes on after a server that breaks off, and passes on a refusal" {
+	gate
+	code=0
+	curl -sH "Cookie: $name=secret" "$url/break" || code=$?
+	((code == 52))
+	serves
+	path=/no upgrade "Cookie: $name=secret" 'X: y'
+	serves
+	# More than fits between the two: some of it is on the way when the server breaks off.
+	path=/break after='head -c 4000000 /dev/zero' upgrade "Cookie: $name=secret" 'X: y'
+	serves
+}
+
+@test "the gate passes on what a client sends together with its upgrade" {
+	gate
+	exec 7<>"/dev/tcp/127.0.0.1/$port"
+	printf 'GET /echo HTTP/1.1\r\nHost: 127.0.0.1:%s\r\n%s\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nearly\n' \
+		"$port" "Cookie: $name=secret" >&7
+	timeout "$PATIENCE" grep -m1 early <&7
+	exec 7>&-
+}
+
+@test "the gate ends with its server, and says why there is none" {
+	gate
+	kill "$(<server.pid)"
+	timeout "$PATIENCE" tail --pid="${started[0]}" -f /dev/null
+	code=0
+	wait "${started[0]}" || code=$?
+	((code == 128))
+	never env HUTCH_PLUGIN_TOKEN=secret timeout "$PATIENCE" node "$V/gate.js" 0 "$T/socket" "$T/none" 2>said
+	[ "$(<said)" = "spawn $T/none ENOENT" ]
 }
