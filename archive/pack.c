@@ -32,14 +32,15 @@ static int add_file(struct pack *p, const struct pack_item *i, int nofollow,
 		return pack_leave_out(p, i, e);
 	if (!S_ISREG(st.st_mode))
 		return pack_leave_out_kind(p, i, "no longer a file", e);
-	first = st.st_nlink > 1 ? inodes_get(&p->linked, &st) : NULL;
+	bool is_linked = st.st_nlink > 1 && !p->has_no_links;
+	first = is_linked ? inodes_get(&p->linked, &st) : NULL;
 	if (first) {
 		pack_header(p, TAR_HARD_LINK, i, &st, first);
 		return 0;
 	}
 	if (pack_content(p, fd, i, &st, e) < 0)
 		return -1;
-	if (st.st_nlink > 1)
+	if (is_linked)
 		inodes_add(&p->linked, &st, i->as);
 	return 0;
 }
@@ -48,8 +49,15 @@ static int add_link(struct pack *p, const struct pack_item *i, const struct stat
 		    struct err *e)
 {
 	char to[PATH_MAX];
-	ssize_t len = readlinkat(i->at, i->name, to, sizeof(to) - 1);
+	struct stat target;
 
+	if (p->has_no_links && fstatat(i->at, i->name, &target, 0) < 0)
+		return pack_leave_out(p, i, e);
+	if (p->has_no_links && !S_ISREG(target.st_mode))
+		return pack_leave_out_kind(p, i, "a link, and not to a file", e);
+	if (p->has_no_links)
+		return add_file(p, i, 0, e);
+	ssize_t len = readlinkat(i->at, i->name, to, sizeof(to) - 1);
 	if (len < 0)
 		return pack_leave_out(p, i, e);
 	to[len] = '\0';

@@ -34,6 +34,8 @@ struct err;
 struct pack {
 	int out;      /* borrowed; blocking: a pipe, a socket or a file */
 	bool follows; /* a given name that is a link stands for the link's target */
+	bool has_no_links; /* a link to a regular file stands for that file, and so does
+			    * a further name of a file; other links are left out */
 	int64_t newest; /* a later modification time becomes this one, in seconds since
 			 * 1970; 0: no bound */
 	void *context;

@@ -199,7 +199,8 @@ static bool get_groups(struct fields *in, struct exec *x)
 /* Returns whether the flags and the number of arguments are allowed together. */
 static bool is_command(const struct exec *x)
 {
-	const uint32_t copies = x->flags & EXEC_COPIES, file = EXEC_FILE | EXEC_PARENTS;
+	const uint32_t copies = x->flags & EXEC_COPIES, file = EXEC_FILE | EXEC_PARENTS,
+		       pack = EXEC_FOLLOW | EXEC_CONTENTS;
 	size_t words = 0;
 
 	while (words < 4 && x->argv[words])
@@ -207,7 +208,7 @@ static bool is_command(const struct exec *x)
 	if ((x->flags & ~(uint32_t)EXEC_FLAGS) || words == 0)
 		return false;
 	if (!copies)
-		return !(x->flags & (EXEC_FOLLOW | file));
+		return !(x->flags & (pack | file));
 	if (copies == EXEC_COPIES ||
 	    (x->flags & (EXEC_PTY | EXEC_LAST | EXEC_TREE | EXEC_ALONE)))
 		return false;
@@ -215,7 +216,7 @@ static bool is_command(const struct exec *x)
 		return words == 2 && !(x->flags & file);
 	if (x->flags & file && (!(x->flags & EXEC_FILE) || words != 3))
 		return false;
-	return !(x->flags & EXEC_FOLLOW) && (words == 2 || words == 3);
+	return !(x->flags & pack) && (words == 2 || words == 3);
 }
 
 int message_get_exec(const struct frame *f, struct exec *ret, struct err *e)

@@ -109,7 +109,8 @@ enum exec_flag {
 	EXEC_PARENTS = 128, /* with EXEC_FILE: make the missing folders above argv[1] */
 	EXEC_ALONE =
 		256, /* send signals to the process alone, not to its process group */
-	EXEC_FLAGS = 511
+	EXEC_CONTENTS = 512, /* with EXEC_PACK: files in place of links */
+	EXEC_FLAGS = 1023
 };
 #define EXEC_COPIES (EXEC_PACK | EXEC_UNPACK) /* either flag makes the command a copy
 					       * into or out of the sandbox */

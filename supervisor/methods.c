@@ -349,7 +349,7 @@ static const char *const start_keys[] = { "argv",  "env",     "cwd",	"user",
 					  "tty",   "rows",    "cols",	"secret",
 					  "stdin", "timeout", "detach", NULL };
 static const char *const copy_in_keys[] = { "path", "name", "file", "parents", NULL };
-static const char *const copy_out_keys[] = { "path", "follow", NULL };
+static const char *const copy_out_keys[] = { "path", "follow", "contents", NULL };
 static const char *const process_keys[] = { "process", NULL };
 static const char *const signal_keys[] = { "process", "signal", NULL };
 static const char *const resize_keys[] = { "process", "rows", "cols", NULL };

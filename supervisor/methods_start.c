@@ -285,11 +285,12 @@ int methods_start(const struct request *call)
 static int get_copy(const struct request *call, struct job *j, uint32_t flags)
 {
 	const char *path = NULL, *name = NULL;
-	bool follows = false, is_file = false, parents = false;
+	bool follows = false, contents = false, is_file = false, parents = false;
 
 	if (request_text(call, "path", &path) < 0 ||
 	    request_text(call, "name", &name) < 0 ||
 	    request_bool(call, "follow", &follows) < 0 ||
+	    request_bool(call, "contents", &contents) < 0 ||
 	    request_bool(call, "file", &is_file) < 0 ||
 	    request_bool(call, "parents", &parents) < 0)
 		return -1;
@@ -312,7 +313,8 @@ static int get_copy(const struct request *call, struct job *j, uint32_t flags)
 	j->exec.argv = j->argv.items;
 	j->exec.env = &j->argv.items[j->argv.count]; /* an empty list: the NULL at the
 						      * end of argv */
-	j->exec.flags = flags | (follows ? EXEC_FOLLOW : 0) | (is_file ? EXEC_FILE : 0) |
+	j->exec.flags = flags | (follows ? EXEC_FOLLOW : 0) |
+			(contents ? EXEC_CONTENTS : 0) | (is_file ? EXEC_FILE : 0) |
 			(parents ? EXEC_PARENTS : 0);
 	return 0;
 }

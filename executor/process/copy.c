@@ -174,7 +174,9 @@ static int add_place(struct pack *p, const struct place *from, struct err *e)
 
 static int copy_out(const struct exec *x, struct err *e)
 {
-	struct pack p = { .out = 1, .follows = x->flags & EXEC_FOLLOW,
+	struct pack p = { .out = 1,
+			  .follows = x->flags & EXEC_FOLLOW,
+			  .has_no_links = x->flags & EXEC_CONTENTS,
 			  .on_left_out = on_left_out };
 	struct place from = { 0 };
 

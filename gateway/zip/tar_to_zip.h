@@ -14,7 +14,7 @@
  * 1980 become 1980, the first year that a zip can have.
  *
  * Links, hard links and devices are left out and counted: the tar has no content for
- * them.
+ * them.  `copy.out` with `contents` packs files in their places (docs/control.md).
  *
  * The tar is hostile.  It has the form that `archive/pack.h` writes, ustar with pax
  * records; GNU's extensions are ERR_PROTOCOL.  After an error the zip has to be thrown

@@ -603,6 +603,13 @@ assert sorted(names(path="/tmp/a")) == ["a", "a/f", "a/x"]
 assert sorted(names(path="/tmp/a/.")) == ["f", "x"]
 assert names(path="/tmp/to") == ["to"]
 assert sorted(names(path="/tmp/to", follow=True)) == ["to", "to/f", "to/x"]
+wait(start("sh", "-c", "cd /tmp/a; ln f hard; ln -s f soft; ln -s .. up; ln -s gone dangling"))
+p = call("copy.out", path="/tmp/a/.", contents=True)["process"]
+assert wait(p)["error"] is None
+members = tarfile.open(fileobj=io.BytesIO(output(p))).getmembers()
+assert all(m.isreg() for m in members), members
+assert sorted((m.name, m.size) for m in members) == [("f", 300000), ("hard", 300000), ("soft", 300000), ("x", 2)]
+wait(start("sh", "-c", "cd /tmp/a; rm hard soft up dangling"))
 p = call("copy.out", path="/tmp/a")["process"]
 wait(p)
 assert [x["program"] for x in call("exec.list") if x["process"] == p] == ["copy.out"]
@@ -659,6 +666,7 @@ def wrong(method, **params):
     except Refused as e:
         return e.code == -32602
 assert wrong("copy.out") and wrong("copy.in", path="") and wrong("copy.out", path=7)
+assert wrong("copy.out", path="/tmp", contents=1) and wrong("copy.in", path="/tmp", contents=True)
 assert wrong("copy.out", path="/tmp", name="x") and wrong("copy.in", path="/tmp", follow=True)
 def end(**params):
     return wait(call("copy.out", **params)["process"])["error"]

@@ -235,6 +235,37 @@ static void test_a_link_is_followed_only_where_asked_for(void **state)
 	finish(&p, &told);
 }
 
+static void test_without_links_their_files_stand_in_the_tar(void **state)
+{
+	AUTO_FREE char *first = scene_path(state, "tree/h1");
+	AUTO_FREE char *second = scene_path(state, "tree/h2");
+	AUTO_FREE char *to_folder = scene_path(state, "tree/to-folder");
+	struct told told;
+	struct pack p;
+	struct err e;
+
+	scene_file(state, "tree/h1", "four");
+	assert_int_equal(link(first, second), 0);
+	scene_link(state, "tree/to-file", "../outside/secret");
+	scene_link(state, "tree/to-folder", "../outside");
+	scene_link(state, "tree/to-nothing", "gone");
+	begin(&p, &told);
+	p.has_no_links = true;
+	add(state, &p, "tree", "t");
+	assert_int_equal(pack_add(&p, AT_FDCWD, to_folder, "x", &e), -1);
+	assert_non_null(strstr(e.text, "a link, and not to a file"));
+	end(&p);
+	check_listing(&p, "t/\nt/h1\nt/h2\nt/to-file\n");
+	assert_int_equal(p.bytes, strlen("four") * 2 + strlen("SECRET"));
+	assert_int_equal(p.left_out, 2);
+	qsort(told.left_out.items, 2, sizeof(char *), by_text);
+	assert_string_equal(told.left_out.items[0],
+			    "t/to-folder: a link, and not to a file");
+	assert_string_equal(told.left_out.items[1],
+			    "t/to-nothing: No such file or directory");
+	finish(&p, &told);
+}
+
 static void test_fifos_and_sockets_are_left_out_and_told(void **state)
 {
 	AUTO_FREE char *fifo = scene_path(state, "tree/fifo");
@@ -675,6 +706,7 @@ int main(void)
 		TEST(test_a_tree_is_the_same_when_unpacked),
 		TEST(test_names_are_as_the_caller_wants_them),
 		TEST(test_a_link_is_followed_only_where_asked_for),
+		TEST(test_without_links_their_files_stand_in_the_tar),
 		TEST(test_fifos_and_sockets_are_left_out_and_told),
 		TEST(test_an_unreadable_file_is_left_out_and_told),
 		TEST(test_a_named_file_must_be_there),
