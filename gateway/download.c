@@ -179,6 +179,7 @@ static void copy_out(void *context, struct box *b, const struct hutch_error *why
 	json_write_open(&json, NULL, "{");
 	json_write_text(&json, "path", path);
 	json_write_bool(&json, "follow", true);
+	json_write_bool(&json, "contents", true);
 	json_write_close(&json, "}");
 	AUTO_FREE char *params = json_write_end(&json);
 	d->copy.context = d;
