@@ -176,7 +176,27 @@ struct start {
 	struct visit *visit;
 	struct timer timer;
 	struct box *box;
+	bool has_skills;
 };
+
+static void on_skills(void *context, const struct hutch_message *m)
+{
+	(void)context;
+	(void)m; /* a cell that lacks them says so */
+}
+
+/* Runs the cell that the reference's action server runs at its start where it has both
+ * plugins.  Cells run one after the other, so a client's first one waits for it. */
+static void begin_skills(struct box *b)
+{
+	static const char cell[] =
+		"{\"action\":\"run_ipython\",\"args\":{\"code\":"
+		"\"from openhands.runtime.plugins.agent_skills.agentskills import *\"}}";
+	void *tag = box_tag(b, NULL, on_skills);
+
+	if (hutch_act(b->handle, cell, 0, tag, NULL) < 0)
+		box_untag(tag);
+}
 
 static void finish_start(struct start *s)
 {
@@ -196,8 +216,8 @@ static void on_started(void *context, struct box *b, const struct hutch_error *w
 {
 	struct start *s = context;
 
-	(void)b;
-	(void)why;
+	if (!why && s->has_skills)
+		begin_skills(b);
 	finish_start(s);
 	free(s);
 }
@@ -229,6 +249,8 @@ static void start_box(struct visit *v, enum box_kind kind, const char *session,
 		return;
 	}
 	*s = (struct start){ .visit = v, .box = b };
+	s->has_skills = list_has(&o->plugins, "jupyter") &&
+			list_has(&o->plugins, "agent_skills");
 	s->timer = (struct timer){ .context = s, .expired = on_late };
 	loop_start(&v->gateway->loop, &s->timer, START_MS);
 	box_use(b, s, on_started);
