@@ -66,6 +66,7 @@ agents() {
 	"$STORE/openhands/bin/python" "$here/openhands_conversation.py"
 	"$STORE/openhands-app/bin/python" "$here/openhands_app.py"
 	"$STORE/openhands-v0/bin/python" "$here/openhands_runtime.py"
+	"$STORE/openhands-v0/bin/python" "$here/openhands_remote.py"
 	# hutch is docker for the rest, whose ps -a would list what has ended before.
 	mkdir -m 700 docker && export XDG_RUNTIME_DIR=$T/docker
 	mkdir bin && ln -s "$HUTCH" bin/docker
