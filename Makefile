@@ -59,7 +59,7 @@ ROOMS := base policy/json policy/plugin policy/bash policy/seccomp policy/egress
     sandbox/cgroup sandbox/state sandbox/plan sandbox/monitor sandbox/root sandbox/launch \
     sandbox/landlock sandbox/learn sandbox/explain cli/common rootfs-tools/changes actions \
     supervisor supervisor/pool rootfs-tools/layers rootfs-tools/index rootfs-tools/registry \
-    rootfs-tools/build rootfs-tools cli docker lib gateway/zip gateway/relay gateway
+    rootfs-tools/build rootfs-tools cli docker lib gateway/zip gateway/relay gateway mcp
 
 FILES_base := account answer await base64 buffer err frame hex io json_write term_keys list nearest note redact fd_pass \
     path resolve utf8 variables term_escape path_walk spot wait_line worker
@@ -264,6 +264,10 @@ FILES_gateway := action_server box command copy download epochs gateway guard ht
 USES_gateway := base policy/json policy archive store sandbox/kernel sandbox/state sandbox/launch cli/common \
     gateway/zip gateway/relay
 
+FILES_mcp := batch boxes capture consent exec files job maker message reply server setup tool_result tools
+USES_mcp := base policy/json policy/egress policy store sandbox/kernel sandbox/state sandbox/launch \
+    cli/common actions lib gateway
+
 # ALL_x: a room and the rooms below that it is linked with, highest first.
 reverse = $(if $(1),$(call reverse,$(wordlist 2,$(words $(1)),$(1))) $(firstword $(1)))
 HIGHEST_FIRST := $(call reverse,$(ROOMS))
@@ -305,7 +309,7 @@ NETLINK_LIBS  := -Wl,-Bstatic -lnl-route-3 -lnl-3 -Wl,-Bdynamic
 FORTIFY ?= -D_FORTIFY_SOURCE=2
 LDHARDEN := -Wl,-z,relro,-z,now,-z,noexecstack
 
-# hutch, hutch-act, hutch-egress, hutch-executor, hutch-gate, hutch-pool and hutch-supervise are static
+# hutch, hutch-act, hutch-egress, hutch-executor, hutch-gate, hutch-mcp, hutch-pool and hutch-supervise are static
 # with musl.  A sandbox starts up to three of them, so what the C library does before
 # main() counts: glibc's start-up executes some forty cpuid instructions, each of
 # which traps to the hypervisor of a virtual machine (docs/speed.md).  musl's does not.
@@ -325,7 +329,7 @@ MUSL_LINK   = $(CC) -nostdlib -static-pie $(LDHARDEN) -Wl,--gc-sections -o $@ \
 
 # --- programs --------------------------------------------------------------
 
-PROGRAMS := $(B)/hutch $(addprefix $(B)/libexec/hutch-,act docker egress executor gate image pool scope seccomp serve supervise)
+PROGRAMS := $(B)/hutch $(addprefix $(B)/libexec/hutch-,act docker egress executor gate image mcp pool scope seccomp serve supervise)
 
 # V=1 shows each command.
 V ?= 0
@@ -381,6 +385,9 @@ $(B)/libexec/plugins/made: $(PLUGIN_FILES)
 
 $(B)/libexec/hutch-act: $(B)/$(LINK)/actions/main.o $(call linked_rooms,actions)
 $(B)/libexec/hutch-docker: $(B)/$(LINK)/docker/main.o $(call linked_rooms,docker)
+# hutch-mcp has two files of the gateway, whose others need libraries of glibc's.
+$(B)/libexec/hutch-mcp: $(B)/$(LINK)/mcp/main.o $(patsubst %,$(B)/$(LINK)/gateway/%.o,loop command) \
+  $(filter-out %/gateway.a %/gateway/zip.a %/gateway/mcp.a,$(call linked_rooms,mcp))
 $(B)/libexec/hutch-supervise: $(B)/$(LINK)/supervisor/main.o $(call linked_rooms,supervisor)
 $(B)/libexec/hutch-pool: $(B)/$(LINK)/supervisor/pool/main.o $(call linked_rooms,supervisor/pool)
 
@@ -400,7 +407,7 @@ $(GATES): $(B)/$(LINK)/egress/gate/main.o $(call linked_rooms,egress/gate)
 $(B)/host/egress/gate/gateway.o: UNIT_FLAGS += -isystem $(SYSROOT)/usr/include/libnl3
 $(B)/musl/egress/gate/gateway.o: MUSL_CFLAGS += -isystem $(SYSROOT)/usr/include/libnl3
 
-$(B)/hutch $(B)/libexec/hutch-act $(B)/libexec/hutch-docker $(B)/libexec/hutch-supervise $(B)/libexec/hutch-pool \
+$(B)/hutch $(B)/libexec/hutch-act $(B)/libexec/hutch-docker $(B)/libexec/hutch-mcp $(B)/libexec/hutch-supervise $(B)/libexec/hutch-pool \
 $(B)/libexec/hutch-executor $(B)/libexec/hutch-egress $(GATES):
 	@mkdir -p $(@D)
 	$(call say,LINK)
@@ -529,6 +536,9 @@ $(B)/gen/openapi.h: gateway/openapi.json
 # Otherwise the compiler would turn the loops of these functions into calls of themselves.
 $(B)/musl/base/memmove.o: MUSL_CFLAGS += -fno-builtin \
   $(if $(findstring clang,$(CC)),,-fno-tree-loop-distribute-patterns)
+# libhutch includes its header as its users do.
+$(B)/musl/lib/%.o $(B)/musl/mcp/%.o: MUSL_CFLAGS += -Iinclude
+
 $(B)/musl/%.o: %.c | $(B)/headers
 	@mkdir -p $(@D)
 	$(call say,CC)
@@ -913,7 +923,7 @@ sanitized:
 	+$(CHECKED_MAKE) OPTIMIZE="-O1 -g1" units fuzz tests
 
 # clang's warnings for the sources that are in no room, and for those that only musl has.
-MAINS := actions/main.c cli/main.c docker/main.c egress/egress_main.c executor/main.c policy/seccomp/main.c rootfs-tools/main.c \
+MAINS := actions/main.c cli/main.c docker/main.c egress/egress_main.c executor/main.c mcp/main.c policy/seccomp/main.c rootfs-tools/main.c \
          sandbox/cgroup/scope_main.c supervisor/main.c supervisor/pool/main.c
 .PHONY: clang-only
 clang-only: $(B)/gen/seccomp_texts.h
@@ -933,7 +943,7 @@ fuzz: $(FUZZ_BIN)
 fuzzers:
 	+$(CHECKED_MAKE) OPTIMIZE="-O1 -g1" fuzz
 
-$(B)/host/lib/%.o $(B)/host/gateway/%.o $(B)/host/tests/fuzz/%.o: UNIT_FLAGS += -Iinclude
+$(B)/host/lib/%.o $(B)/host/gateway/%.o $(B)/host/mcp/%.o $(B)/host/tests/fuzz/%.o: UNIT_FLAGS += -Iinclude
 
 define fuzzer
 $(B)/fuzz/$(1): $(B)/host/tests/fuzz/fuzz_$(1).o $(call host_rooms,$(call rooms_of,tests/fuzz/fuzz_$(1)))

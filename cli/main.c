@@ -94,6 +94,11 @@ static int serve_main(char **argv)
 	return run_program("hutch-serve", argv);
 }
 
+static int mcp_main(char **argv)
+{
+	return run_program("hutch-mcp", argv);
+}
+
 /* Runs hutch-image.  Images belong to the user that the sandboxes run for, so root
  * changes into that user first. */
 static int run_image(const char *verb, char **argv)
@@ -212,7 +217,9 @@ static const struct verb {
 	{ "docker", "docker's command line, as `docker` if hutch has that name",
 	  docker_main, false },
 
-	{ "For clients over the network:", NULL, NULL, false },
+	{ "For clients of protocols:", NULL, NULL, false },
+	{ "mcp", "a server of the Model Context Protocol, for desktop agents", mcp_main,
+	  true },
 	{ "serve", "sandboxes over HTTP, to clients of OpenHands and others", serve_main,
 	  true },
 

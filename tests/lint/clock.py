@@ -14,7 +14,7 @@ import sys
 sys.dont_write_bytecode = True
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-FOLDERS = ("actions", "archive", "base", "cli", "egress", "executor", "include", "lib", "policy",
+FOLDERS = ("actions", "archive", "base", "cli", "egress", "executor", "include", "lib", "mcp", "policy",
            "protocol", "rootfs-tools", "sandbox", "store", "supervisor")
 
 # FILE: functions that may read the clock: the turn of a loop, or the one function that
@@ -30,6 +30,7 @@ executor/executor.c: look_at_clock
 executor/process/seize.c: seize_all wait_for_all
 executor/process/tree.c: stop_all tree_end
 lib/wait.c: wait_until
+mcp/server.c: on_input turn
 rootfs-tools/registry/pull_workers.c: supervise tell_at
 actions/stream.c: look_at_clock
 cli/cp.c: turn
@@ -57,6 +58,7 @@ cli/stats_poll.c: gather
 cli/pool_client.c: ask pool_take
 cli/rm.c: end_connected
 cli/run.c: run_launch
+mcp/server.c: server_init
 supervisor/pool/pool.c: pool_run
 sandbox/landlock/landlock_run.c: run run_all
 sandbox/launch/supervise.c: supervise_run

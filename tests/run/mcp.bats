@@ -1,0 +1,156 @@
+#!/usr/bin/env bats
+# Tests of hutch mcp, a server of the Model Context Protocol (docs/hutch-mcp.md).
+
+load helpers
+
+teardown() {
+	remove_boxes
+	end
+}
+
+# serves CASE [OPTION...]: runs the case of mcp.py with a running hutch mcp.
+serves() {
+	"$here/mcp.py" "$HUTCH" "$@"
+}
+
+# --- the protocol -------------------------------------------------------------------------
+
+@test "initialize agrees on the revision of an older client, or on the newest of the old ones" {
+	serves legacy_revisions
+}
+
+@test "a modern client needs no handshake, and every result says what it is" {
+	serves modern_discovery
+}
+
+@test "a modern request that lacks what it has to say gets the codes of the protocol" {
+	serves modern_codes
+}
+
+@test "a line that is no message gets an error, and the next one is read" {
+	serves bad_lines
+}
+
+@test "an array of messages is of 2025-03-26 alone, and gets an array of answers" {
+	serves batches
+}
+
+@test "the list of tools is the same in both eras, with schemas and hints" {
+	serves tool_list
+}
+
+@test "wrong options are an error before anything is read" {
+	hutch mcp --tools exec,greb </dev/null
+	[[ $status == 125 && $stderr == *"there is no tool 'greb'"*"is it grep?"* && -z $output ]]
+	hutch mcp --tools= </dev/null
+	[[ $status == 125 && $stderr == *"--tools needs a value"* ]]
+	hutch mcp --sandbox a/b </dev/null
+	[[ $status == 125 && $stderr == *"--sandbox: 'a/b' is no name"* ]]
+	hutch mcp --nosuch </dev/null
+	[[ $status == 125 && $stderr == *--nosuch* && -z $output ]]
+	hutch mcp -- server </dev/null
+	[[ $status == 125 && $stderr == *"hutch run --mcp -- server"* ]]
+	hutch mcp --main </dev/null
+	[[ $status == 125 && $stderr == *"--main is no flag of hutch mcp"* ]]
+	hutch mcp --memory 5 </dev/null
+	[[ $status == 125 && $stderr == *--memory* ]]
+	[ -z "$("$HUTCH" ps -aq)" ]
+}
+
+@test "a subscription is acknowledged, and answered when the input ends" {
+	serves subscription
+}
+
+# --- commands ------------------------------------------------------------------------------
+
+@test "exec gives output, exit code and errors of the command" {
+	serves exec_results
+}
+
+@test "a wrong argument is a result that says why" {
+	serves wrong_arguments
+}
+
+@test "long output keeps its beginning and its end, and bytes that are no text come as such" {
+	serves long_output
+}
+
+@test "a background command goes on, and its output and end can be had" {
+	serves background
+}
+
+@test "progress is told to a client that asks for it, with the last line" {
+	serves progress
+}
+
+@test "a cancelled call gets no answer, and its command ends" {
+	serves cancellation
+}
+
+@test "64 calls can be under way, and one id belongs to one call" {
+	serves many_calls
+}
+
+# --- files -----------------------------------------------------------------------------------
+
+@test "files are written, read, edited, listed and found" {
+	serves files
+}
+
+@test "an image is read as an image, another binary file as a resource" {
+	serves images
+}
+
+# --- sandboxes ---------------------------------------------------------------------------------
+
+@test "sandboxes outlive the server, and no other server reaches them" {
+	room one two
+	serves outlive
+}
+
+@test "--sandbox names the default sandbox, which may be there already" {
+	"$HUTCH" create box >out
+	"$HUTCH" exec box sh -c 'echo here >/tmp/a'
+	serves given_name --sandbox box
+}
+
+@test "a sandbox that cannot be made is a result that says why" {
+	serves cannot_make --workspace /none
+	[ -z "$("$HUTCH" ps -q)" ]
+}
+
+# --- questions to the user ------------------------------------------------------------------------
+
+@test "a host is allowed when the user has said so, and by nothing else" {
+	serves allow_legacy --network allow
+}
+
+@test "a modern client answers the question in its next call, once" {
+	serves allow_modern --network allow
+}
+
+@test "a client that cannot ask its user is refused, and told so" {
+	serves cannot_ask --network allow
+	serves no_rules --tools allow_host,exec
+}
+
+@test "waiting changes are shown, and made on the host when the user has said so" {
+	room project
+	echo one >project/a.txt
+	give project
+	serves changes --workspace project:cow
+}
+
+# --- its end -------------------------------------------------------------------------------------
+
+@test "calls under way are finished when the input ends, and a question counts as refused" {
+	serves finishes --network allow
+	# The input may be a regular file.
+	printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"ping"}' >in
+	[ "$("$HUTCH" mcp <in)" = '{"jsonrpc":"2.0","id":1,"result":{}}' ]
+	"$HUTCH" mcp <in >out && [ "$(wc -l <out)" = 1 ]
+}
+
+@test "without a reader of its output the server ends, and so does its command" {
+	serves no_reader
+}
