@@ -437,6 +437,12 @@ static int take_interactive(struct run_options *o, const char *value, struct err
 	return 0;
 }
 
+static int take_mcp(struct run_options *o, const char *value, struct err *e)
+{
+	o->is_mcp = true;
+	return take_interactive(o, value, e);
+}
+
 static int take_tty(struct run_options *o, const char *value, struct err *e)
 {
 	(void)value, (void)e;
@@ -618,6 +624,7 @@ const struct option option_table[] = {
 	{ 'd', "detach", NULL, take_detach, "do not wait for it; print its number" },
 	{ 0, "stdio", "inherit", take_stdio,
 	  "hand stdin, stdout, stderr over as they are" },
+	{ 0, "mcp", NULL, take_mcp, "the command is a server of MCP" },
 	{ 0, "network", "MODE", take_network, "none (default), allow, host or ns:PATH" },
 	{ 0, "allow", "HOST[:PORT]", take_allow, "a host to connect to: man hutch-net" },
 	{ 0, "deny", "HOST[=WHY]", take_deny, "an exception of a later --allow" },

@@ -39,6 +39,7 @@ static const struct {
 	{ "tty", VERB_RUN | VERB_EXEC | VERB_WHY },
 	{ "detach", VERB_EXEC },
 	{ "stdio", VERB_RUN },
+	{ "mcp", VERB_RUN },
 	{ "json", VERB_RUN | BOXES | VERB_START | VERB_WHY },
 	{ "rm", VERB_RUN | BOXES },
 	{ "entrypoint", VERB_RUN | BOXES },
@@ -462,6 +463,20 @@ static int check_swallowed(const struct run_options *o, struct err *e)
 			  o->last_value, o->last_flag);
 }
 
+/* Refuses to give a server of the Model Context Protocol another stdin and stdout than
+ * pipes. */
+static int check_mcp(const struct run_options *o, struct err *e)
+{
+	const struct policy *p = o->policy;
+
+	if (!o->is_mcp || !(p->has_terminal || p->inherits_stdio))
+		return 0;
+	(void)err_set(e, ERR_USAGE, "--mcp and %s exclude each other",
+		      p->has_terminal ? "-t" : "--stdio inherit");
+	return err_remedy(e, "leave %s out: the protocol's messages go through pipes",
+			  p->has_terminal ? "-t" : "--stdio inherit");
+}
+
 int options_parse(char **argv, struct run_options *ret, struct err *e)
 {
 	char **at = argv;
@@ -478,7 +493,7 @@ int options_parse(char **argv, struct run_options *ret, struct err *e)
 	for (; *at; at++)
 		list_add(&ret->policy->argv, *at);
 	ret->policy->takes_actions = ret->verb == VERB_ACT;
-	if (check_swallowed(ret, e) < 0)
+	if (check_swallowed(ret, e) < 0 || check_mcp(ret, e) < 0)
 		return -1;
 	return check_isolation(ret, e);
 }

@@ -115,6 +115,8 @@ cases() {
 --timeout 0 true | --timeout: a duration of 0
 --stdio pipe true | --stdio takes inherit
 --stdio inherit -t true | -t makes a terminal
+--mcp -t true | --mcp and -t exclude each other
+--mcp --stdio inherit true | --mcp and --stdio inherit exclude each other
 -it true | -t with -i needs a terminal
 --json=x true | --json: 
 --json=99 true | --json=99: that descriptor is not open

@@ -154,3 +154,14 @@ serves() {
 @test "without a reader of its output the server ends, and so does its command" {
 	serves no_reader
 }
+
+# --- other people's servers -----------------------------------------------------------------------
+
+@test "hutch run --mcp passes messages on, and ends with the client's input" {
+	printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"ping"}' >in
+	hutch run --mcp -- sh -c 'echo log >&2; while read -r line; do echo "got $line"; done' <in
+	[[ $status == 0 && $output == 'got {"jsonrpc":"2.0","id":1,"method":"ping"}' && $stderr == log ]]
+	# Without the flag a server has no input.
+	hutch run -- cat <in
+	[[ $status == 0 && -z $output ]]
+}
