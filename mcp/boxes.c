@@ -243,6 +243,25 @@ void boxes_allow(struct job *j)
 	job_check_sent(j, hutch_info(j->box, JOB_TAG(FOUND), &e), &e);
 }
 
+/* Returns what the rule allows, in words that a user cannot misread, allocated. */
+static char *describe(const char *host)
+{
+	static const char *const words[] = {
+		[EGRESS_NAME] = "",
+		[EGRESS_BELOW] = "all names of ",
+		[EGRESS_ANY] = "every public host there is, ",
+		[EGRESS_NETWORK] = "the addresses ",
+		[EGRESS_LOOPBACK] = "a service of this very machine, ",
+	};
+	struct egress_rule rule;
+
+	if (egress_rule_parse(&rule, EGRESS_ALLOW, host, NULL) < 0)
+		return text_copy(host);
+	const char *front = words[rule.kind];
+	egress_rule_done(&rule);
+	return text_format("%s%s", front, host);
+}
+
 static void ask(struct job *j, const char *info)
 {
 	const char *host = json_member_string(&j->arguments, "host", "");
@@ -253,10 +272,11 @@ static void ask(struct job *j, const char *info)
 			    "host; hutch mcp --network allow makes such sandboxes");
 		return;
 	}
+	AUTO_FREE char *target = describe(host);
 	AUTO_FREE char *question = text_format(
-		"May sandbox %s connect to %s? What runs in it can send what it has read "
-		"there.",
-		j->name, host);
+		"May sandbox %s connect to %s? A program in it can send there what it has "
+		"read.",
+		j->name, target);
 	consent_ask(j, question);
 }
 

@@ -325,7 +325,7 @@ void server_take(struct server *s, const char *text, size_t len, struct batch *b
 /* Whether more is read: not while the client does not read. */
 static bool is_behind(const struct server *s)
 {
-	return buffer_len(&s->out.out) > SERVER_OUT_MAX / 8;
+	return buffer_len(&s->out.out) > SERVER_BEHIND;
 }
 
 static void take_lines(struct server *s)

@@ -23,8 +23,11 @@ struct job;
 struct err;
 struct setup;
 
-#define SERVER_JOBS_MAX 64 /* tools and subscriptions at work way */
-#define SERVER_OUT_MAX	(64u << 20)
+#define SERVER_JOBS_MAX 64 /* tools and subscriptions at work */
+/* So much waits for a client at most: the answers of all jobs, each with a file, and
+ * SERVER_BEHIND, beyond which no further message is read. */
+#define SERVER_OUT_MAX ((size_t)SERVER_JOBS_MAX * (9u << 20) + SERVER_BEHIND)
+#define SERVER_BEHIND  (8u << 20)
 
 struct server {
 	const struct setup *setup; /* borrowed */

@@ -87,14 +87,31 @@ static bool is_base64(const char *text)
 	return base64_decode(text, len, bytes, &size);
 }
 
+/* Returns the file as a URI (RFC 3986), allocated. */
+static char *file_uri(const char *path)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789/-._~";
+	char *uri = mem_new(strlen(path) * 3 + sizeof("file:///"));
+	char *to = uri + sprintf(uri, "file://%s", *path == '/' ? "" : "/");
+
+	for (; *path; path++)
+		if (strchr(plain, *path))
+			*to++ = *path;
+		else
+			to += sprintf(to, "%%%02X", (unsigned char)*path);
+	*to = '\0';
+	return uri;
+}
+
 static void write_resource(struct buffer *b, const char *path, const char *type,
 			   const char *data)
 {
-	AUTO_FREE char *uri = text_format("file://%s%s", *path == '/' ? "" : "/", path);
+	AUTO_FREE char *uri = file_uri(path);
 
 	json_write_text(b, "type", "resource");
 	json_write_open(b, "resource", "{");
-	json_write_bytes(b, "uri", uri, strlen(uri));
+	json_write_text(b, "uri", uri);
 	json_write_text(b, "mimeType", type);
 	json_write_text(b, "blob", data);
 	json_write_close(b, "}");
@@ -110,6 +127,11 @@ bool tool_result_data_url(struct tool_result *r, const char *url, const char *pa
 	const char *data = end + strlen(";base64,");
 	if (!is_base64(data))
 		return false;
+	if (strlen(data) > TOOL_RESULT_FILE_MAX) {
+		static const char text[] = "[A file of more than 6 MiB is not shown.]";
+		tool_result_text(r, text, strlen(text));
+		return true;
+	}
 	AUTO_FREE char *name = text_format("%.*s", (int)(end - type), type);
 	json_write_open(&r->content, NULL, "{");
 	if (!strncmp(name, "image/", 6)) {

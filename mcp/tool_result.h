@@ -6,6 +6,7 @@
 #include "base/buffer.h"
 
 #define TOOL_RESULT_TEXT_MAX (256u << 10) /* bytes of a text */
+#define TOOL_RESULT_FILE_MAX (8u << 20)
 
 struct tool_result {
 	struct buffer content;	  /* the items of `content`, as JSON */
@@ -20,7 +21,8 @@ void tool_result_text(struct tool_result *r, const void *bytes, size_t len);
 void tool_result_member(struct tool_result *r, const char *key, const void *bytes,
 			size_t len);
 /* Adds an image, or another file that `path` names, from a "data:" URL.  Returns false if
- * the text is none. */
+ * the text is none; a file of more than TOOL_RESULT_FILE_MAX bytes of base64 is told
+ * about instead. */
 bool tool_result_data_url(struct tool_result *r, const char *url, const char *path);
 
 /* Returns the members of the protocol's result, allocated, and releases `r`. */

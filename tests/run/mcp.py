@@ -451,6 +451,13 @@ def allow_legacy(s):
     s.send({"jsonrpc": "2.0", "id": q["id"], **yes})
     assert not s.answer(s.id)["result"]["isError"]
     assert "example.com" in rules()
+    for host, words in (("*", "every public host"), ("*.example.com", "all names"), ("@host:8080", "this very machine"),
+                        ("192.0.2.0/24", "the addresses")):
+        s.request("tools/call", {"name": "allow_host", "arguments": {"host": host}})
+        q = s.receive()
+        assert words in q["params"]["message"] and host in q["params"]["message"], q
+        s.send({"jsonrpc": "2.0", "id": q["id"], "result": {"action": "decline"}})
+        s.answer(s.id)
     for wrong in ("example.com\nother", "", "@pypi x", "a b", "http://x"):
         assert s.tool("allow_host", host=wrong)["isError"], wrong
 
