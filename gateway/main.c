@@ -165,6 +165,7 @@ static int key_path(struct serve *s, struct err *e)
 struct ends {
 	int link[2];			     /* the front's, and the spawner's */
 	int fds[2];			     /* TCP, unix; -1: none */
+	bool has_socket; /* the unix socket is at its path, made by us */
 	char *name;			     /* owned: the address of TCP */
 	char *certificate, *certificate_key; /* owned */
 };
@@ -179,6 +180,7 @@ static int open_all(struct serve *s, struct ends *x, struct err *e)
 		return -1;
 	if (s->socket && (x->fds[1] = listen_unix(s->socket, e)) < 0)
 		return -1;
+	x->has_socket = s->socket != NULL;
 	if (!s->url)
 		s->url = text_format("%s://%s", s->certificate ? "https" : "http",
 				     x->name ? x->name : "localhost");
@@ -282,8 +284,8 @@ int main(int argc, char **argv)
 		rc = open_all(&s, &x, &e);
 	if (rc == 0)
 		rc = run(&s, &x, &e);
-	if (s.socket && x.link[1] < 0)
-		(void)unlink(s.socket); /* it is ours: open_all() has made it */
+	if (x.has_socket)
+		(void)unlink(s.socket);
 	if (rc >= 0)
 		return report_exit(rc);
 	report_error(&e);
