@@ -250,6 +250,8 @@ static void list_files(struct visit *v)
 	json_write_begin(&b);
 	json_write_open(&b, NULL, "{");
 	json_write_text(&b, "action", "list");
+	/* A session of its own: actions of one session wait for each other. */
+	json_write_text(&b, "session", "files");
 	json_write_open(&b, "args", "{");
 	json_write_text(&b, "path", json_member_string(&root, "path", "."));
 	json_write_close(&b, "}}");
