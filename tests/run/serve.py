@@ -1,0 +1,173 @@
+#!/usr/bin/env -S python3 -SE
+"""serve.py CASE ADDRESS KEY [ARG...]: what serve.bats sends to hutch serve that curl cannot.
+
+ADDRESS is HOST:PORT.  A case ends with 0, or with the line that failed.
+"""
+import os
+import re
+import resource
+import socket
+import sys
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import patience  # noqa: E402
+
+
+class Server:
+    def __init__(self, address, key):
+        host, port = address.rsplit(":", 1)
+        self.at, self.key = (host, int(port)), key
+
+    def connect(self):
+        return socket.create_connection(self.at, timeout=patience.PATIENCE)
+
+    def head(self, line, *fields):
+        return "\r\n".join([line + " HTTP/1.1", "Host: localhost", "X-API-Key: " + self.key, *fields, "", ""]).encode()
+
+    def send(self, *parts):
+        """Sends bytes on a connection of its own, and returns the statuses of all answers to them."""
+        with self.connect() as s:
+            try:
+                for part in parts:
+                    s.sendall(part)
+                s.shutdown(socket.SHUT_WR)
+            except OSError:
+                pass  # the server has answered and closed already
+            return statuses(read_all(s))
+
+    def lives(self):
+        return self.send(self.head("GET /health")) == [200]
+
+
+def read_all(s):
+    parts = []
+    try:
+        while part := s.recv(65536):
+            parts.append(part)
+    except ConnectionResetError:
+        pass  # behind the answer: bytes that the server did not read
+    return b"".join(parts)
+
+
+def statuses(text):
+    return [int(code) for code in re.findall(rb"HTTP/1\.1 (\d\d\d) ", text)]
+
+
+def lengths(server):
+    """A body whose length is ambiguous, or no length, is refused."""
+    post = "POST /pause"
+    chunks = b"2\r\n{}\r\n0\r\n\r\n"
+    refused = [
+        server.head(post, "Content-Length: 2", "Content-Length: 2") + b"{}",
+        server.head(post, "Content-Length: 2", "Content-Length: 3") + b"{}x",
+        server.head(post, "Content-Length: 2", "Transfer-Encoding: chunked") + chunks,
+        server.head(post, "Transfer-Encoding: chunked", "Content-Length: 2") + chunks,
+        server.head(post, "Transfer-Encoding: chunked", "Transfer-Encoding: chunked") + chunks,
+        server.head(post, "Content-Length: -1") + b"{}",
+        server.head(post, "Content-Length: 2x") + b"{}",
+        server.head(post, "Content-Length: 99999999999999999999") + b"{}",
+        server.head(post, "Transfer-Encoding: chunked") + b"zz\r\n{}\r\n0\r\n\r\n",
+    ]
+    for text in refused:
+        got = server.send(text + server.head("GET /health"))
+        assert got[:1] and got[0] in (400, 413) and 200 not in got, (text, got)
+    assert server.send(server.head(post, "Transfer-Encoding: chunked") + chunks) == [404]
+
+
+def heads(server):
+    """A head that is too large, or none, is refused, and nothing behind it is read as a request."""
+    large = "X-Large: " + 200000 * "x"
+    for text, codes in ((server.head("GET /health", large), (413, 431)), (server.head("GET /" + 200000 * "x"), (414, 431)),
+                        (server.head("GET /health", *(f"X-{i}: x" for i in range(20000))), (413, 431)),
+                        (b"\x00\x01\x02\r\n\r\n", (400,)), (b"GET /health\r\n\r\n", (400, 403)),
+                        (b"GET /health HTTP/9.9\r\nHost: localhost\r\n\r\n", (505,)),
+                        (b"GET /health HTTP/1.1\r\n\r\n", (400, 403)), (b"GET /%00health HTTP/1.1\r\nHost: localhost\r\n\r\n", (403, 404))):
+        got = server.send(text)
+        assert got == [] or got[0] in codes, (text[:60], got)
+    assert server.lives()
+
+
+def pipelined(server):
+    """Requests in one piece, and in bytes, are answered in order."""
+    post = server.head("POST /pause", "Content-Length: 20") + b'{"runtime_id":"none"'
+    requests = [server.head("GET /health"), server.head("GET /list"), post, server.head("GET /list")]
+    assert server.send(b"".join(requests)) == [200, 200, 422, 200]
+    assert server.send(*(bytes([b]) for b in b"".join(requests))) == [200, 200, 422, 200]
+
+
+def halves(server):
+    """Requests that end in the middle keep nothing, and those that never end hold nobody up."""
+    post = server.head("POST /v1/sandboxes", "Content-Length: 100") + b'{"env":{}'
+    held = []
+    for i in range(200):
+        for text in (server.head("GET /health")[:20 + i % 20], post):
+            s = server.connect()
+            s.sendall(text)
+            if i % 2:
+                s.close()
+            else:
+                held.append(s)
+    assert server.lives()
+    for s in held:
+        s.close()
+    assert server.lives()
+
+
+def resident(pid):
+    with open(f"/proc/{pid}/status") as f:
+        return next(int(line.split()[1]) for line in f if line.startswith("VmRSS:"))
+
+
+def many(server, front, count):
+    """So many connections, each with half a head, are open at once, and take bounded memory."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    before, held = resident(front), []
+    for _ in range(int(count)):
+        held.append(server.connect())
+        held[-1].sendall(server.head("GET /health")[:-2])
+    # Each of them is answered, so all were accepted and have what a connection has.
+    for s in held:
+        s.sendall(b"\r\n")
+    for s in held:
+        assert statuses(s.recv(4096)) == [200]
+    grown = resident(front) - before
+    print(f"{count} connections: {grown} KiB", file=sys.stderr)
+    assert grown < int(count) * 48, grown
+
+
+def beyond(server, count):
+    """A connection beyond the most waits until one is closed."""
+    held = []
+    for _ in range(int(count)):
+        held.append(server.connect())
+        held[-1].sendall(server.head("GET /health"))
+        assert statuses(held[-1].recv(4096)) == [200]
+    further = server.connect()
+    further.sendall(server.head("GET /health"))
+    held.pop().close()
+    assert statuses(further.recv(4096)) == [200]
+
+
+def gone(server, box):
+    """Clients that go in the middle of an action, a stream or an upload leave the sandbox unharmed."""
+    def request(path, body, *fields):
+        return server.head("POST " + path, f"Content-Length: {len(body)}", *fields) + body
+
+    action = b'{"action":{"action":"run","args":{"command":"sleep 0.1"}}}'
+    process = b'{"argv":["sleep","1000"]}'
+    for text in (request(f"/{box}/execute_action", action), request(f"/v1/sandboxes/{box}/exec", process),
+                 server.head(f"GET /v1/sandboxes/{box}/events")):
+        for waits in (False, True) * 3:
+            with server.connect() as s:
+                s.sendall(text)
+                if waits and b"execute_action" not in text:
+                    assert s.recv(1)
+    assert server.lives()
+
+
+def main():
+    case, address, key = sys.argv[1:4]
+    globals()[case](Server(address, key), *sys.argv[4:])
+
+
+main()
