@@ -359,4 +359,4 @@ static const struct route list[] = {
 	  .handle = connection_token },
 };
 
-const struct routes action_server_routes = { list, ARRAY_LEN(list) };
+const struct routes action_server_routes = { .list = list, .count = ARRAY_LEN(list) };

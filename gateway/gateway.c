@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/json_write.h"
 #include "base/own.h"
+#include "gateway/e2b.h"
 #include "gateway/guard.h"
 #include "gateway/native.h"
 #include "gateway/order.h"
@@ -15,7 +16,8 @@
 
 #define STOP_MS 10000 /* how long a stop waits for requests under way */
 
-static const struct routes *const tables[] = { &action_server_routes, &mcp_routes, &runtime_routes,
+static const struct routes *const tables[] = { &envd_routes, &action_server_routes, &mcp_routes,
+					       &runtime_routes, &e2b_routes,
 					       &native_routes };
 
 const struct routes *const *gateway_tables(size_t *ret_count)
@@ -37,6 +39,10 @@ void visit_fail(struct visit *v, unsigned status, const char *detail)
 {
 	struct buffer b;
 
+	if (v->table && v->table->fail) {
+		v->table->fail(v, status, detail);
+		return;
+	}
 	json_write_begin(&b);
 	json_write_open(&b, NULL, "{");
 	json_write_text(&b, "detail", detail);
@@ -104,16 +110,20 @@ static const struct route *find_route(struct visit *v, unsigned *ret_status)
 	const char *method = http_method(v->request), *path = http_path(v->request);
 
 	*ret_status = 404;
-	for (size_t t = 0; t < ARRAY_LEN(tables); t++)
+	for (size_t t = 0; t < ARRAY_LEN(tables); t++) {
+		if (tables[t]->claims && !tables[t]->claims(v))
+			continue;
 		for (size_t i = 0; i < tables[t]->count; i++) {
 			const struct route *r = &tables[t]->list[i];
 
 			if (!fits(r->path, path, v))
 				continue;
+			v->table = tables[t];
 			if (!strcmp(r->method, method))
 				return r;
 			*ret_status = 405;
 		}
+	}
 	clear_words(v);
 	return NULL;
 }
@@ -152,6 +162,8 @@ static bool may_pass(struct visit *v)
 
 	if (r->access == ACCESS_OPEN || has_operators_key(v))
 		return true;
+	if (r->access == ACCESS_TABLE)
+		return v->table->may_pass(v);
 	return r->access == ACCESS_BOX && has_box_key(v);
 }
 
@@ -171,7 +183,7 @@ static bool check(struct visit *v)
 		return false;
 	}
 	v->route = find_route(v, &status);
-	if (v->route && v->word_count > 0)
+	if (v->route && v->word_count > 0 && !v->table->claims)
 		v->box = box_by_id(&v->gateway->boxes, v->words[0], strlen(v->words[0]));
 	/* A path that does not exist is told to those alone that have a key. */
 	if (v->route ? !may_pass(v) : !has_operators_key(v)) {
@@ -336,7 +348,10 @@ int gateway_run(const struct serve *s, int link, const int fds[2],
 	g.link.broken = on_broken;
 	g.patience = (struct timer){ .context = &g, .expired = on_patience };
 	boxes_init(&g.boxes, s, &g.loop, &g.link);
-	if (find_boxes(&g, e) < 0 || start(&g, fds, tls, e) < 0)
+	if (find_boxes(&g, e) < 0)
+		return -1;
+	e2b_adopt(&g.boxes);
+	if (start(&g, fds, tls, e) < 0)
 		return -1;
 	while (!g.is_over && !(g.is_stopping && is_quiet(&g)))
 		if (loop_step(&g.loop, -1, e) < 0)

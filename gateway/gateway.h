@@ -24,7 +24,8 @@ struct visit;
 enum access {
 	ACCESS_OPEN,	 /* no key */
 	ACCESS_OPERATOR, /* the server's key */
-	ACCESS_BOX	 /* the key of the sandbox in the path, or the server's */
+	ACCESS_BOX,	 /* the key of the sandbox in the path, or the server's */
+	ACCESS_TABLE	 /* as the table's may_pass() says, or the server's key */
 };
 
 struct route {
@@ -44,6 +45,12 @@ struct route {
 struct routes {
 	const struct route *list;
 	size_t count;
+	/* Whether the request is one for this table, and then v->box is the sandbox that its
+	 * head names, or NULL; absent: each request may be. */
+	bool (*claims)(struct visit *v);
+	bool (*may_pass)(const struct visit *v); /* of ACCESS_TABLE */
+	/* Answers a request that was refused; absent: {"detail":TEXT}. */
+	void (*fail)(struct visit *v, unsigned status, const char *detail);
 };
 
 #define VISIT_WORDS 4
@@ -52,7 +59,8 @@ struct visit {
 	struct gateway *gateway;
 	struct http_request *request;
 	const struct route *route;
-	struct box *box;	  /* of ACCESS_BOX */
+	const struct routes *table;
+	struct box *box; /* the one that the path or, for claims(), the head names */
 	char *words[VISIT_WORDS]; /* owned: the components for each "*" */
 	size_t word_count;
 	void *state; /* the handler's */
@@ -80,7 +88,8 @@ const struct routes *const *gateway_tables(size_t *ret_count);
 
 /* --- for handlers --------------------------------------------------------------- */
 
-/* Answers {"detail":TEXT}, as the servers of OpenHands do. */
+/* Answers as the table's fail() does; without one {"detail":TEXT}, as the servers of OpenHands
+ * do. */
 void visit_fail(struct visit *v, unsigned status, const char *detail);
 /* The same for a failure of a sandbox: 404 where it has ended, 503, 504, 500. */
 void visit_fail_box(struct visit *v, const struct hutch_error *why);

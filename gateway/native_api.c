@@ -498,4 +498,4 @@ static const struct route list[] = {
 	  .closed = native_closed },
 };
 
-const struct routes native_routes = { list, ARRAY_LEN(list) };
+const struct routes native_routes = { .list = list, .count = ARRAY_LEN(list) };

@@ -565,4 +565,4 @@ static const struct route list[] = {
 	  .handle = build },
 };
 
-const struct routes runtime_routes = { list, ARRAY_LEN(list) };
+const struct routes runtime_routes = { .list = list, .count = ARRAY_LEN(list) };

@@ -1,0 +1,822 @@
+/* Commands of a sandbox: started, followed, written to and ended by the calls of
+ * process.Process.
+ *
+ * A command belongs to the server's connection to the sandbox, so that its output waits for the
+ * server instead of being dropped; a client that goes away leaves the command running. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base64.h"
+#include "base/err.h"
+#include "base/json_write.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "gateway/e2b.h"
+
+#define PIECE	    (48u << 10)	 /* bytes of output in one message */
+#define INPUT_PIECE (512u << 10) /* bytes of input in one call */
+#define PING_S	    90 /* between messages of a stream, where its client names none */
+#define WORDS_MAX   4096
+
+struct stream {
+	struct stream *next;
+	struct visit *visit;
+	struct e2b_process *process; /* NULL: not started, or it has ended */
+	struct timer ping;
+	int64_t ping_ms;
+	/* Of a command that is started: */
+	struct list argv, env;
+	char *cwd, *user, *tag, *config; /* owned */
+	unsigned flags;
+	uint32_t rows, cols;
+	uint64_t timeout_ms;
+};
+
+struct input {
+	struct input *next;
+	struct visit *visit;
+	uint8_t *bytes; /* owned */
+	size_t len, at;
+	bool closes;
+};
+
+struct e2b_process {
+	struct e2b_process *next;
+	struct e2b *owner;
+	int64_t number, pid;
+	char *tag, *config; /* owned; config: JSON, as its client sent it */
+	unsigned flags;
+	struct box_stream *follow;
+	struct stream *streams; /* of those that get its output */
+	struct input *inputs;	/* the first one is being written */
+	bool is_writing;
+};
+
+/* --- commands --------------------------------------------------------------------- */
+
+static void forget(struct e2b_process *p)
+{
+	for (struct e2b_process **at = &p->owner->processes; *at; at = &(*at)->next) {
+		if (*at != p)
+			continue;
+		*at = p->next;
+		break;
+	}
+	box_unfollow(p->owner->box, p->follow);
+	free(p->tag);
+	free(p->config);
+	free(p);
+}
+
+void processes_free(struct e2b *x)
+{
+	while (x->processes)
+		forget(x->processes);
+}
+
+/* Finds the command of a request; NULL: the request is answered. */
+static struct e2b_process *selected(struct visit *v, const struct json_at *root)
+{
+	struct e2b *x = e2b_of(v->box);
+	struct json_at selector = { 0 };
+
+	(void)json_member(root, "process", &selector);
+	const uint64_t pid = json_member_uint(&selector, "pid", 0);
+	const char *tag = json_member_string(&selector, "tag", NULL);
+	for (struct e2b_process *p = x ? x->processes : NULL; p; p = p->next)
+		if (tag ? p->tag && !strcmp(p->tag, tag) : p->pid == (int64_t)pid)
+			return p;
+	AUTO_FREE char *text = tag ? text_format("process with tag %s not found", tag)
+				   : text_format("process with pid %llu not found",
+						 (unsigned long long)pid);
+	connect_fail(v, CONNECT_NOT_FOUND, text);
+	return NULL;
+}
+
+/* --- streams ---------------------------------------------------------------------- */
+
+static void on_ping(void *context)
+{
+	struct stream *s = context;
+	struct buffer json;
+
+	json_write_begin(&json);
+	json_write_raw(&json, NULL, "{\"event\":{\"keepalive\":{}}}");
+	connect_send(s->visit, &json);
+	loop_start(&s->visit->gateway->loop, &s->ping, s->ping_ms);
+}
+
+static void join(struct stream *s, struct e2b_process *p)
+{
+	struct buffer json;
+
+	s->process = p;
+	s->next = p->streams;
+	p->streams = s;
+	s->ping = (struct timer){ .context = s, .expired = on_ping };
+	connect_begin(s->visit);
+	json_write_begin(&json);
+	json_write_open(&json, NULL, "{");
+	json_write_open(&json, "event", "{");
+	json_write_open(&json, "start", "{");
+	json_write_number(&json, "pid", p->pid);
+	json_write_close(&json, "}}}");
+	connect_send(s->visit, &json);
+	loop_start(&s->visit->gateway->loop, &s->ping, s->ping_ms);
+}
+
+static void leave(struct stream *s)
+{
+	struct e2b_process *p = s->process;
+
+	loop_stop(&s->visit->gateway->loop, &s->ping);
+	s->process = NULL;
+	for (struct stream **at = p ? &p->streams : NULL; at && *at; at = &(*at)->next) {
+		if (*at != s)
+			continue;
+		*at = s->next;
+		return;
+	}
+}
+
+void process_stream_closed(struct visit *v)
+{
+	struct stream *s = v->state;
+
+	if (!s)
+		return;
+	if (s->process)
+		leave(s);
+	list_done(&s->argv);
+	list_done(&s->env);
+	free(s->cwd);
+	free(s->user);
+	free(s->tag);
+	free(s->config);
+	free(s);
+}
+
+static uint64_t read_number(const char *text, uint64_t other)
+{
+	char *end;
+	const unsigned long long value = text ? strtoull(text, &end, 10) : 0;
+
+	return text && *text >= '0' && *text <= '9' && !*end ? value : other;
+}
+
+static struct stream *stream_new(struct visit *v)
+{
+	struct stream *s = calloc(1, sizeof(*s));
+	uint64_t ping_s =
+		read_number(http_header(v->request, "Keepalive-Ping-Interval"), PING_S);
+
+	if (!s)
+		abort();
+	if (ping_s == 0 || ping_s > PING_S)
+		ping_s = PING_S;
+	s->visit = v;
+	s->ping_ms = (int64_t)ping_s * 1000;
+	v->state = s;
+	return s;
+}
+
+/* Ends the streams of a command, and forgets it. */
+static void end_streams(struct e2b_process *p, enum connect_code code,
+			const char *message)
+{
+	while (p->streams) {
+		struct stream *s = p->streams;
+
+		leave(s);
+		connect_end(s->visit, code, message);
+	}
+	while (p->inputs) {
+		struct input *i = p->inputs;
+
+		p->inputs = i->next;
+		connect_fail(i->visit, CONNECT_NOT_FOUND,
+			     "process not found: it has ended");
+	}
+	/* An answer to a write may still come: its context is the box, which lives on. */
+	forget(p);
+}
+
+/* --- output ----------------------------------------------------------------------- */
+
+static void send_data(struct stream *s, const char *key, const char *base64)
+{
+	struct buffer json;
+
+	json_write_begin(&json);
+	json_write_open(&json, NULL, "{");
+	json_write_open(&json, "event", "{");
+	json_write_open(&json, "data", "{");
+	json_write_text(&json, key, base64);
+	json_write_close(&json, "}}}");
+	connect_send(s->visit, &json);
+}
+
+static void on_output(struct e2b_process *p, const struct hutch_message *m)
+{
+	char code[(PIECE / 3 + 1) * 4 + 1];
+	const char *key = p->flags & HUTCH_TTY ? "pty"
+			  : m->stream == 2     ? "stderr"
+					       : "stdout";
+
+	for (size_t at = 0; at < m->data_len;) {
+		const size_t len = m->data_len - at < PIECE ? m->data_len - at : PIECE;
+
+		code[base64_encode(m->data + at, len, (uint8_t *)code)] = '\0';
+		for (struct stream *s = p->streams; s; s = s->next)
+			send_data(s, key, code);
+		at += len;
+	}
+}
+
+/* The words are those of Go's os.ProcessState, which E2B's clients get. */
+static char *status_of(const struct hutch_message *m, int64_t code, bool *ret_exited)
+{
+	AUTO_FREE char *signal = hutch_json_string(m->json, "signal");
+
+	*ret_exited = !signal;
+	return signal ? text_format("signal: %s",
+				    !strcmp(signal, "SIGKILL") ? "killed" : signal)
+		      : text_format("exit status %lld", (long long)code);
+}
+
+static void send_end(struct e2b_process *p, const struct hutch_message *m)
+{
+	int64_t code = 0;
+	bool is_exit;
+	AUTO_FREE char *status = NULL;
+
+	(void)hutch_json_integer(m->json, "exit_code", &code);
+	status = status_of(m, code, &is_exit);
+	for (struct stream *s = p->streams; s; s = s->next) {
+		struct buffer json;
+
+		json_write_begin(&json);
+		json_write_open(&json, NULL, "{");
+		json_write_open(&json, "event", "{");
+		json_write_open(&json, "end", "{");
+		json_write_number(&json, "exitCode", is_exit ? code : -1);
+		json_write_bool(&json, "exited", is_exit);
+		json_write_text(&json, "status", status);
+		if (code != 0)
+			json_write_text(&json, "error", status);
+		json_write_close(&json, "}}}");
+		connect_send(s->visit, &json);
+	}
+}
+
+static void on_event(struct e2b_process *p, const struct hutch_message *m)
+{
+	AUTO_FREE char *event = hutch_json_string(m->json, "event");
+	int is_late = 0;
+
+	if (!event || strcmp(event, "exited") != 0)
+		return;
+	(void)hutch_json_bool(m->json, "timed_out", &is_late);
+	if (is_late) {
+		end_streams(p, CONNECT_DEADLINE_EXCEEDED,
+			    "the command took longer than its time-out");
+		return;
+	}
+	send_end(p, m);
+	end_streams(p, CONNECT_OK, NULL);
+}
+
+static void on_message(void *context, const struct hutch_message *m)
+{
+	struct e2b_process *p = context;
+
+	if (m->type == HUTCH_ENDED)
+		end_streams(p, CONNECT_UNAVAILABLE, "The sandbox was not found");
+	else if (m->type == HUTCH_OUTPUT && m->dropped > 0)
+		end_streams(p, CONNECT_DATA_LOSS,
+			    "a part of the command's output was lost");
+	else if (m->type == HUTCH_OUTPUT)
+		on_output(p, m);
+	else
+		on_event(p, m);
+}
+
+/* --- Start ------------------------------------------------------------------------ */
+
+static void on_started(void *context, const struct hutch_message *m)
+{
+	struct visit *v = context;
+	struct stream *s = v->state;
+	struct e2b_process *p;
+	int64_t number = 0, pid = 0;
+
+	if (m->error.kind != HUTCH_OK) {
+		connect_fail_box(v, &m->error);
+		return;
+	}
+	(void)hutch_json_integer(m->json, "process", &number);
+	(void)hutch_json_integer(m->json, "pid", &pid);
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		abort();
+	*p = (struct e2b_process){ .owner = v->box->extra,
+				   .number = number,
+				   .pid = pid,
+				   .tag = s->tag,
+				   .config = s->config,
+				   .flags = s->flags };
+	s->tag = s->config = NULL;
+	p->next = p->owner->processes;
+	p->owner->processes = p;
+	/* Its output comes behind this answer. */
+	p->follow = box_follow(v->box, number, p, on_message);
+	join(s, p);
+}
+
+static void start_it(void *context, struct box *b, const struct hutch_error *why)
+{
+	struct visit *v = context;
+	const struct stream *s = v->state;
+	struct hutch_error e;
+
+	if (why) {
+		connect_fail_box(v, why);
+		return;
+	}
+	if (!e2b_of(b)) {
+		connect_fail(v, CONNECT_UNAVAILABLE, "this sandbox is none of E2B's");
+		return;
+	}
+	const struct hutch_exec x = { .size = sizeof(x),
+				      .argv = (const char *const *)s->argv.items,
+				      .env = (const char *const *)s->env.items,
+				      .cwd = s->cwd,
+				      .user = s->user,
+				      .flags = s->flags,
+				      .rows = s->rows,
+				      .cols = s->cols,
+				      .timeout_ms = s->timeout_ms };
+	void *tag = box_tag(b, v, on_started);
+	if (hutch_exec(b->handle, &x, tag, &e) >= 0)
+		return;
+	box_untag(tag);
+	connect_fail_box(v, &e);
+}
+
+static int read_argv(const struct json_at *config, struct list *to, struct err *e)
+{
+	struct json_at list, item = { 0 };
+	const char *word;
+
+	list_add(to, json_member_string(config, "cmd", ""));
+	if (!to->items[0][0])
+		return err_set(e, ERR_USAGE, "process.cmd: a command was expected");
+	if (!json_member(config, "args", &list))
+		return 0;
+	if (json_expect(&list, JSON_ARRAY, e) < 0)
+		return -1;
+	while (json_step(&list, &item)) {
+		if (json_string(&item, &word, e) < 0)
+			return -1;
+		if (to->count == WORDS_MAX)
+			return err_set(e, ERR_LIMIT, "process.args: too many");
+		list_add(to, word);
+	}
+	return 0;
+}
+
+static int read_env(const struct json_at *config, struct list *to, struct err *e)
+{
+	struct json_at all, item = { 0 };
+	const char *key, *value;
+
+	if (!json_member(config, "envs", &all))
+		return 0;
+	if (json_expect(&all, JSON_OBJECT, e) < 0)
+		return -1;
+	while (json_step_key(&all, &item, &key)) {
+		if (json_string(&item, &value, e) < 0)
+			return -1;
+		if (to->count == WORDS_MAX || !*key || strchr(key, '='))
+			return err_set(e, ERR_USAGE,
+				       "process.envs: too many, or a wrong name");
+		list_addf(to, "%s=%s", key, value);
+	}
+	return 0;
+}
+
+/* Reads the size of a terminal; false: the request has none. */
+static bool read_size(const struct json_at *root, uint32_t *rows, uint32_t *cols)
+{
+	struct json_at pty, size;
+
+	if (!json_member(root, "pty", &pty))
+		return false;
+	*rows = 24;
+	*cols = 80;
+	if (json_member(&pty, "size", &size)) {
+		*rows = (uint32_t)json_member_uint(&size, "rows", 24);
+		*cols = (uint32_t)json_member_uint(&size, "cols", 80);
+	}
+	return true;
+}
+
+static int read_start(const struct json_at *root, struct stream *s, struct err *e)
+{
+	struct json_at config, has_stdin;
+	bool is_open = true; /* as older clients expect */
+	size_t len;
+
+	if (!json_member(root, "process", &config))
+		return err_set(e, ERR_USAGE, "process: absent");
+	if (read_argv(&config, &s->argv, e) < 0 || read_env(&config, &s->env, e) < 0)
+		return -1;
+	if (json_member(root, "stdin", &has_stdin) &&
+	    json_bool(&has_stdin, &is_open, e) < 0)
+		return -1;
+	const char *cwd = json_member_string(&config, "cwd", "");
+	const char *tag = json_member_string(root, "tag", NULL);
+	const char *source = json_source(&config, &len);
+	s->cwd = *cwd ? text_copy(cwd) : NULL;
+	s->tag = tag ? text_copy(tag) : NULL;
+	s->config = strndup(source, len);
+	if (read_size(root, &s->rows, &s->cols))
+		s->flags = HUTCH_TTY | HUTCH_STDIN;
+	else
+		s->flags = is_open ? HUTCH_STDIN : 0;
+	s->timeout_ms =
+		read_number(http_header(s->visit->request, "Connect-Timeout-Ms"), 0);
+	s->user = envd_user(s->visit);
+	return 0;
+}
+
+void process_start(struct visit *v)
+{
+	AUTO_JSON struct json *doc = NULL;
+	struct json_at root;
+	struct err e;
+
+	if (!connect_read(v, &doc, &root))
+		return;
+	if (read_start(&root, stream_new(v), &e) < 0)
+		connect_fail(v, CONNECT_INVALID_ARGUMENT, e.text);
+	else
+		envd_use(v, start_it);
+}
+
+/* --- the other calls --------------------------------------------------------------- */
+
+void process_connect(struct visit *v)
+{
+	AUTO_JSON struct json *doc = NULL;
+	struct json_at root;
+
+	if (!connect_read(v, &doc, &root))
+		return;
+	struct e2b_process *p = v->box ? selected(v, &root) : NULL;
+	if (p)
+		join(stream_new(v), p);
+	else if (!v->box)
+		e2b_fail(v, 502, "The sandbox was not found");
+}
+
+static void list_them(void *context, struct box *b, const struct hutch_error *why)
+{
+	struct visit *v = context;
+	const struct e2b *x = b->extra;
+	struct buffer json;
+
+	if (why) {
+		connect_fail_box(v, why);
+		return;
+	}
+	json_write_begin(&json);
+	json_write_open(&json, NULL, "{");
+	json_write_open(&json, "processes", "[");
+	for (const struct e2b_process *p = x ? x->processes : NULL; p; p = p->next) {
+		json_write_open(&json, NULL, "{");
+		json_write_raw(&json, "config", p->config);
+		json_write_number(&json, "pid", p->pid);
+		if (p->tag)
+			json_write_text(&json, "tag", p->tag);
+		json_write_close(&json, "}");
+	}
+	json_write_close(&json, "]}");
+	visit_reply(v, &json);
+}
+
+void process_list(struct visit *v)
+{
+	AUTO_JSON struct json *doc = NULL;
+	struct json_at root;
+
+	if (connect_read(v, &doc, &root))
+		envd_use(v, list_them);
+}
+
+static void on_called(void *context, const struct hutch_message *m)
+{
+	struct visit *v = context;
+
+	if (m->error.kind == HUTCH_DISCONNECTED || m->error.kind == HUTCH_NOT_FOUND)
+		connect_fail(v, CONNECT_NOT_FOUND, "process not found: it has ended");
+	else if (m->error.kind != HUTCH_OK)
+		connect_fail_box(v, &m->error);
+	else
+		http_reply_json(v->request, 200, "{}");
+}
+
+static void finish(struct visit *v, void *tag, int64_t call, const struct hutch_error *e)
+{
+	if (call >= 0)
+		return;
+	box_untag(tag);
+	connect_fail_box(v, e);
+}
+
+/* A request about a command of a sandbox that runs; NULL: the request is answered. */
+static struct e2b_process *read_selected(struct visit *v, struct json **doc,
+					 struct json_at *root)
+{
+	if (!connect_read(v, doc, root))
+		return NULL;
+	if (v->box && v->box->handle && v->box->state == BOX_RUNNING)
+		return selected(v, root);
+	e2b_fail(v, 502, "The sandbox was not found");
+	return NULL;
+}
+
+static int signal_of(const struct json_at *root)
+{
+	const char *name = json_member_string(root, "signal", "");
+
+	if (!strcmp(name, "SIGNAL_SIGTERM") || json_member_uint(root, "signal", 0) == 15)
+		return 15;
+	return !strcmp(name, "SIGNAL_SIGKILL") || json_member_uint(root, "signal", 0) == 9
+		       ? 9
+		       : 0;
+}
+
+void process_signal(struct visit *v)
+{
+	AUTO_JSON struct json *doc = NULL;
+	struct json_at root;
+	struct hutch_error e;
+	struct e2b_process *p = read_selected(v, &doc, &root);
+
+	if (!p)
+		return;
+	const int signo = signal_of(&root);
+	if (signo == 0) {
+		connect_fail(v, CONNECT_INVALID_ARGUMENT,
+			     "signal: SIGNAL_SIGTERM or SIGNAL_SIGKILL");
+		return;
+	}
+	void *tag = box_tag(v->box, v, on_called);
+	finish(v, tag, hutch_exec_signal(v->box->handle, p->number, signo, tag, &e), &e);
+}
+
+void process_update(struct visit *v)
+{
+	AUTO_JSON struct json *doc = NULL;
+	struct hutch_window size;
+	struct json_at root;
+	struct hutch_error e;
+	struct e2b_process *p = read_selected(v, &doc, &root);
+
+	if (!p)
+		return;
+	if (!(p->flags & HUTCH_TTY)) {
+		connect_fail(v, CONNECT_INVALID_ARGUMENT, "the process has no terminal");
+		return;
+	}
+	if (!read_size(&root, &size.rows, &size.cols)) {
+		http_reply_json(v->request, 200, "{}");
+		return;
+	}
+	void *tag = box_tag(v->box, v, on_called);
+	finish(v, tag, hutch_exec_resize(v->box->handle, p->number, size, tag, &e), &e);
+}
+
+/* --- input -------------------------------------------------------------------------- */
+
+static void write_next(struct e2b_process *p);
+
+static void input_done(struct input *i)
+{
+	struct buffer json;
+
+	if (!http_header(i->visit->request, "Content-Type") ||
+	    strncmp(http_header(i->visit->request, "Content-Type"), "application/connect",
+		    19) != 0) {
+		http_reply_json(i->visit->request, 200, "{}");
+		return;
+	}
+	connect_begin(i->visit);
+	json_write_begin(&json);
+	json_write_raw(&json, NULL, "{}");
+	connect_send(i->visit, &json);
+	connect_end(i->visit, CONNECT_OK, NULL);
+}
+
+static struct e2b_process *find_number(struct box *b, int64_t number)
+{
+	const struct e2b *x = b->extra;
+
+	for (struct e2b_process *p = x ? x->processes : NULL; p; p = p->next)
+		if (p->number == number)
+			return p;
+	return NULL;
+}
+
+struct written {
+	struct box *box;
+	int64_t number;
+};
+
+/* The command may have ended meanwhile, and is looked for by its number. */
+static void on_written(void *context, const struct hutch_message *m)
+{
+	struct written *w = context;
+	struct e2b_process *p = find_number(w->box, w->number);
+	struct input *i = p ? p->inputs : NULL;
+
+	free(w);
+	if (!p)
+		return;
+	p->is_writing = false;
+	if (i && m->error.kind != HUTCH_OK) {
+		p->inputs = i->next;
+		connect_fail_box(i->visit, &m->error);
+	} else if (i && i->at == i->len) {
+		p->inputs = i->next;
+		input_done(i);
+	}
+	write_next(p);
+}
+
+/* Writes a piece of the first input, unless one is on its way. */
+static void write_next(struct e2b_process *p)
+{
+	struct input *i = p->inputs;
+	struct box *b = p->owner->box;
+	struct hutch_error e;
+
+	if (!i || p->is_writing)
+		return;
+	const size_t left = i->len - i->at, len = left < INPUT_PIECE ? left : INPUT_PIECE;
+	const bool is_last = len == left;
+	const struct hutch_input in = { .size = sizeof(in),
+					.data = i->bytes + i->at,
+					.len = len,
+					.flags = i->closes && is_last ? HUTCH_EOF : 0 };
+	struct written *w = calloc(1, sizeof(*w));
+	if (!w)
+		abort();
+	*w = (struct written){ b, p->number };
+	void *tag = box_tag(b, w, on_written);
+	i->at += len;
+	if (hutch_exec_write(b->handle, p->number, &in, tag, &e) >= 0) {
+		p->is_writing = true;
+		return;
+	}
+	box_untag(tag);
+	free(w);
+	p->inputs = i->next;
+	connect_fail_box(i->visit, &e);
+	write_next(p);
+}
+
+static struct input *input_new(struct visit *v, size_t room)
+{
+	struct input *i = calloc(1, sizeof(*i));
+
+	if (!i || !(i->bytes = malloc(room + 1)))
+		abort();
+	i->visit = v;
+	v->state = i;
+	return i;
+}
+
+/* The request is answered by then, and so its input is in no queue any more. */
+void process_input_closed(struct visit *v)
+{
+	struct input *i = v->state;
+
+	if (!i)
+		return;
+	free(i->bytes);
+	free(i);
+}
+
+static void enqueue(struct e2b_process *p, struct input *i)
+{
+	struct input **at = &p->inputs;
+
+	if (!(p->flags & HUTCH_STDIN)) {
+		connect_fail(i->visit, CONNECT_INVALID_ARGUMENT,
+			     "the process was started without stdin");
+		return;
+	}
+	while (*at)
+		at = &(*at)->next;
+	*at = i;
+	write_next(p);
+}
+
+/* Adds the bytes of {"input":{"stdin":BASE64}}; false: they are none. */
+static bool add_input(struct input *i, const struct json_at *message)
+{
+	struct json_at input;
+	size_t len = 0;
+
+	if (!json_member(message, "input", &input))
+		return false;
+	const char *code = json_member_string(&input, "stdin",
+					      json_member_string(&input, "pty", ""));
+	if (!base64_decode(code, strlen(code), i->bytes + i->len, &len))
+		return false;
+	i->len += len;
+	return true;
+}
+
+void process_input(struct visit *v)
+{
+	AUTO_JSON struct json *doc = NULL;
+	struct json_at root;
+	size_t size;
+	struct e2b_process *p = read_selected(v, &doc, &root);
+
+	if (!p)
+		return;
+	(void)http_body(v->request, &size);
+	struct input *i = input_new(v, size);
+	if (add_input(i, &root))
+		enqueue(p, i);
+	else
+		connect_fail(v, CONNECT_INVALID_ARGUMENT, "input: base64 was expected");
+}
+
+void process_close_stdin(struct visit *v)
+{
+	AUTO_JSON struct json *doc = NULL;
+	struct json_at root;
+	struct e2b_process *p = read_selected(v, &doc, &root);
+
+	if (!p)
+		return;
+	struct input *i = input_new(v, 0);
+	i->closes = true;
+	enqueue(p, i);
+}
+
+/* Reads one message of a client's stream: which command it is, or its input. */
+static bool read_message(struct visit *v, const char *text, size_t len, struct input *i,
+			 struct e2b_process **p)
+{
+	struct json_at root, start, data;
+	struct err e;
+	AUTO_JSON struct json *doc = json_parse(text, len, &e);
+
+	if (!doc) {
+		connect_fail(v, CONNECT_INVALID_ARGUMENT, e.text);
+		return false;
+	}
+	json_root(doc, "message", &root);
+	if (!*p && json_member(&root, "start", &start)) {
+		*p = selected(v, &start);
+		return *p != NULL;
+	}
+	if (*p && json_member(&root, "data", &data) && add_input(i, &data))
+		return true;
+	if (json_member(&root, "keepalive", &data))
+		return true;
+	connect_fail(v, CONNECT_INVALID_ARGUMENT, "a start, and then data were expected");
+	return false;
+}
+
+void process_stream_input(struct visit *v)
+{
+	size_t len, size;
+	const char *body = http_body(v->request, &len);
+	struct e2b_process *p = NULL;
+	int found;
+
+	if (!v->box || !v->box->handle || v->box->state != BOX_RUNNING) {
+		e2b_fail(v, 502, "The sandbox was not found");
+		return;
+	}
+	struct input *i = input_new(v, len);
+	while ((found = connect_header((const uint8_t *)body, len, &size)) == 1 &&
+	       size <= len - CONNECT_HEADER) {
+		if (!read_message(v, body + CONNECT_HEADER, size, i, &p))
+			return;
+		body += CONNECT_HEADER + size;
+		len -= CONNECT_HEADER + size;
+	}
+	if (len > 0 || !p)
+		connect_fail(v, CONNECT_INVALID_ARGUMENT,
+			     "the stream of messages is broken");
+	else
+		enqueue(p, i);
+}
