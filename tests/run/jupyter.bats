@@ -36,6 +36,30 @@ assert text("import sys; print(\"e\", file=sys.stderr); print(\"o\")") == "o\ne"
 assert end() == (0, [])'
 }
 
+@test "a caller that asks for events gets each piece of what a cell did" {
+	acts '
+import json
+def events(code):
+    o = cell(code, events=True)
+    assert o.content == "" and list(o.hutch["data"]) == ["events"], o
+    return json.loads(o.hutch["data"]["events"])
+assert events("import sys\nprint(\"o\"); print(\"e\", file=sys.stderr)\n5") == [
+    {"type": "stdout", "text": "o\n"}, {"type": "stderr", "text": "e\n"},
+    {"type": "result", "is_main_result": True, "text": "5"}]
+(error,) = events("1/0")
+assert (error["type"], error["name"], error["value"]) == ("error", "ZeroDivisionError", "division by zero"), error
+assert error["traceback"].endswith("ZeroDivisionError: division by zero"), error
+shown = events("from IPython.display import HTML, Image, display\ndisplay(HTML(\"<b>\"))\n"
+               "Image(data=b\"\\x89PNG\\r\\n\\x1a\\n\")")
+assert [(s["is_main_result"], s.get("html"), s.get("png")) for s in shown] == [(False, "<b>", None), (True, None, 0)]
+assert events("print(\"\\0\")") == [{"type": "stdout", "text": "\ufffd\n"}]
+many = events("print(\"x\" * (5 << 20))")
+assert sum(len(m["text"]) for m in many) < 3 << 20 and "left out" in many[-1]["text"]
+class_of = "class E(Exception):\n    def __str__(self): raise OSError\nraise E"
+assert "it has no text: OSError" in events(class_of)[0]["value"]
+assert events("x = 1") == []'
+}
+
 @test "the recorded cells of OpenHands give the same texts" {
 	"$here/jupyter_golden.py" "$HUTCH" "$here/golden/jupyter.json" --plugin jupyter -w /tmp
 }

@@ -1,7 +1,9 @@
 """cell -- what one cell gives, gathered in the order in which it comes, within bounds.
 
 An answer is one line of at most 8 MiB.  In JSON a character is 6 bytes at most, so 2 * SIDE
-characters are at most 3 MiB; data have half of one, and pictures what the code leaves.
+characters are at most 3 MiB; data have half of one, and pictures what the code leaves.  A caller
+that asks for events gets them in place of the text and the data: what was printed, shown and
+raised, each for itself.
 """
 import binascii
 import json
@@ -13,6 +15,9 @@ SIDE = 1 << 18
 CODE_MAX = 2 << 20
 DATA_MAX = 1 << 19
 PICTURES_MAX = wire.LINE_MAX - 6 * 2 * SIDE - DATA_MAX - (1 << 18)
+EVENTS_MAX = 2 << 20
+EVENT_PIECE = 1 << 16
+NUL = "\\u0000"
 ITEMS_MAX = 100
 STREAMED_MAX = 16 << 20
 
@@ -70,8 +75,10 @@ def png_of(text):
 class Cell:
     """One call.  `stream` takes text as it comes."""
 
-    def __init__(self, code, stream):
+    def __init__(self, code, stream, keeps_events=False):
         self.stream = stream
+        self.events = [] if keeps_events else None
+        self.events_room = EVENTS_MAX
         self.streamed = 0
         self.text = Text()
         self.pictures, self.data, self.notes, self.left_out = [], {}, [], {}
@@ -79,6 +86,20 @@ class Cell:
         self.data_room = DATA_MAX
 
     def add_text(self, text):
+        self.add_printed("stdout", text)
+        self.put(text)
+
+    def add_errors(self, text):
+        self.add_printed("stderr", text)
+        self.put(text)
+
+    def add_error(self, error):
+        name, value, traceback = (str(error.get(key) or "") for key in ("name", "value", "traceback"))
+        self.add_event({"type": "error", "name": name, "value": value, "traceback": traceback})
+        self.put(traceback)
+
+    def put(self, text):
+        """Adds to the text of the answer, and to the stream."""
         if not text:
             return
         text = wire.printable(text)
@@ -95,15 +116,61 @@ class Cell:
         """Tells about text that was left out before it came here."""
         self.text.left_out += size
 
-    def add_bundle(self, bundle):
+    def add_result(self, bundle):
+        """Takes the value of a cell's last expression."""
+        self.add_bundle(bundle, is_result=True)
+
+    def add_bundle(self, bundle, is_result=False):
         """Takes a display in several forms, of which text/plain is the text."""
+        event, more = {"type": "result", "is_main_result": is_result}, {}
         for kind, value in bundle.items():
             if kind == "text/plain":
-                self.add_text(value if isinstance(value, str) else str(value))
+                text = value if isinstance(value, str) else str(value)
+                event["text"] = text
+                self.put(text)
             elif kind == "image/png":
+                count = len(self.pictures)
                 self.add_picture(value)
-            elif value is not None:
+                if len(self.pictures) > count:
+                    event["png"] = count
+            elif value is None:
+                continue
+            elif self.events is None:
                 self.add_data(kind, value)
+            elif kind in SHORT_NAMES:
+                event[SHORT_NAMES[kind]] = value
+            else:
+                more[kind] = value
+        self.add_event({**event, "extra": more} if more else event)
+
+    def add_printed(self, stream, text):
+        for at in range(0, len(text), EVENT_PIECE):
+            self.add_event({"type": stream, "text": text[at:at + EVENT_PIECE]})
+
+    def add_event(self, event):
+        if self.events is None or self.events_room < 0:
+            return
+        event = {name: wire.printable(value) if isinstance(value, str) else value for name, value in event.items()}
+        try:
+            text = wire.packed(event).decode()
+        except RecursionError:
+            text = NUL
+        if NUL in text:
+            # A reader of JSON that is strict would refuse all events.
+            self.leave_out((event["type"], len(text)))
+            return
+        # The event is a part of a string, whose quotes have backslashes.
+        self.events_room -= len(wire.packed(text))
+        if self.events_room < 0:
+            text = wire.packed({"type": "stderr", "text": "[... further output is left out ...]\n"}).decode()
+        self.events.append(text)
+
+    def end_events(self):
+        """Puts the events, an array, in place of the data."""
+        if self.left_out:
+            self.events_room += SIDE
+            self.add_printed("stderr", self.content()[len(self.text.value().rstrip()):] + "\n")
+        self.data = {"events": f"[{','.join(self.events)}]"}
 
     def add_picture(self, value):
         picture = png_of(value)

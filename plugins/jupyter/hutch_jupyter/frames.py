@@ -12,7 +12,7 @@ HEADER = TOKEN_BYTES + 4
 PAYLOAD_MAX = 4096 - HEADER
 FIRST, LAST = 1, 2
 
-STDERR, FLUSH, BUNDLE, ERROR, DONE, LEAVE, LEFT_OUT = (bytes([c]) for c in b"efdxrql")
+STDERR, FLUSH, BUNDLE, RESULT, ERROR, DONE, LEAVE, LEFT_OUT = (bytes([c]) for c in b"efdvxrql")
 
 
 def new_token():

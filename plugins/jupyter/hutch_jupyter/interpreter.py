@@ -21,6 +21,7 @@ sys.path[0] = ""
 
 BROKEN = 70
 # A part of a display above this would not have room in an answer.
+VALUE_MAX = 4096
 PART_MAX = 6 << 20
 
 
@@ -245,9 +246,9 @@ class Interpreter:
             value()
             return
         builtins._ = value
-        self.send_bundle(None, value)
+        self.send_bundle(None, value, frames.RESULT)
 
-    def send_bundle(self, bundle, value):
+    def send_bundle(self, bundle, value, kind_of_frame=frames.BUNDLE):
         from hutch_jupyter import rich
         if bundle is None:
             own = rich.method(value, "_ipython_display_")
@@ -263,7 +264,7 @@ class Interpreter:
         for kind in [kind for kind, data in bundle.items() if isinstance(data, str) and len(data) > PART_MAX]:
             size = len(bundle.pop(kind)).to_bytes(8, "big")
             self.channel.send(frames.LEFT_OUT, size + kind[:100].encode("utf-8", "replace"))
-        self.channel.send(frames.BUNDLE, json.dumps(bundle, ensure_ascii=False).encode("utf-8", "replace"))
+        self.channel.send(kind_of_frame, json.dumps(bundle, ensure_ascii=False).encode("utf-8", "replace"))
 
     def show_figures(self):
         if "matplotlib.pyplot" in sys.modules:
@@ -277,7 +278,16 @@ class Interpreter:
         except Exception as e:
             text = f"{type(error).__name__}: (its traceback cannot be shown: {e!r})"
         self.stdout.flush()
-        self.channel.send(frames.ERROR, text.encode("utf-8", "replace"))
+        told = {"name": type(error).__name__, "value": value_of(error), "traceback": text}
+        self.channel.send(frames.ERROR, json.dumps(told).encode())
+
+
+def value_of(error):
+    """Returns str(error), which is the cell's own code where the class is."""
+    try:
+        return str(error)[:VALUE_MAX]
+    except Exception as e:
+        return f"(it has no text: {type(e).__name__})"
 
 
 if __name__ == "__main__":

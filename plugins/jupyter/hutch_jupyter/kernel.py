@@ -263,19 +263,21 @@ class Kernel:
                 yield "gap", left_out
                 yield "text", tail
                 return
-            text = str(json.loads(bytes(content)).get("text", ""))
+            content = json.loads(bytes(content))
+            text = str(content.get("text", ""))
             if self.is_beginning and not self.is_up:
                 self.executable = text.strip() or self.executable
-            yield "text", text
+            yield "errors" if content.get("name") == "stderr" else "text", text
         elif kind in ("execute_result", "display_data", "error"):
             if len(content) > messages.READ_MAX:
                 yield "left_out", ("display", len(content))
                 return
             content = json.loads(bytes(content))
             if kind == "error":
-                yield "text", "\n".join(map(str, content.get("traceback") or ()))
+                yield "error", {"name": content.get("ename"), "value": content.get("evalue"),
+                                "traceback": "\n".join(map(str, content.get("traceback") or ()))}
             else:
-                yield "bundle", dict(content.get("data") or {})
+                yield "result" if kind == "execute_result" else "bundle", dict(content.get("data") or {})
 
 
 def is_leaving(reply):

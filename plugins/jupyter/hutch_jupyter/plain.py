@@ -171,22 +171,22 @@ class Plain:
             self.hold_until = now + HOLD_S
 
     def flush(self):
-        text = "".join(self.held["out"] + self.held["err"])
-        self.held = {"out": [], "err": []}
+        held, self.held = self.held, {"out": [], "err": []}
         self.hold_until, self.held_size = None, 0
-        if text:
-            yield "text", text
+        for stream, kind in (("out", "text"), ("err", "errors")):
+            if held[stream]:
+                yield kind, "".join(held[stream])
 
 
 def shown(kind, payload, size):
     """Returns the event of a frame that shows something."""
-    if kind == frames.ERROR:
-        return "text", payload.decode("utf-8", "replace")
     try:
-        bundle = json.loads(payload)
+        shown = json.loads(payload)
     except (ValueError, RecursionError):
-        bundle = None
-    return ("bundle", bundle) if isinstance(bundle, dict) else ("left_out", ("broken display", size))
+        shown = None
+    if not isinstance(shown, dict):
+        return "left_out", ("broken display", size)
+    return {frames.ERROR: "error", frames.RESULT: "result"}.get(kind, "bundle"), shown
 
 
 def read_some(descriptor):

@@ -17,7 +17,8 @@ from .editor import Editor
 AGAIN_S, KILL_S = 1.0, 2.5
 START_S = 50.0
 # The events that a cell takes.
-TAKERS = {"text": "add_text", "gap": "add_gap", "bundle": "add_bundle", "left_out": "leave_out"}
+TAKERS = {"text": "add_text", "errors": "add_errors", "error": "add_error", "gap": "add_gap", "bundle": "add_bundle",
+          "result": "add_result", "left_out": "leave_out"}
 NEW_KERNEL = "A new kernel takes its place: variables and imports are gone."
 
 
@@ -167,7 +168,8 @@ class Session:
         if len(wire.packed(code)) > CODE_MAX:
             self.wire.send({"call": number, "error": f"a cell of more than {CODE_MAX} bytes is too long"})
             return
-        cell = Cell(code, lambda text: self.wire.send({"call": number, "output": text}))
+        keeps_events = line["args"].get("events") is True
+        cell = Cell(code, lambda text: self.wire.send({"call": number, "output": text}), keeps_events)
         self.call = Call(line, cell, came)
         if self.previous_end:
             cell.add_text(f"[The kernel ended {self.previous_end} after an earlier cell. {NEW_KERNEL}]\n")
@@ -201,7 +203,9 @@ class Session:
             if call and call.steps is not None:
                 self.step_done()
         elif call and call.is_silent:
-            call.silent_text = (call.silent_text + value)[-2000:] if kind == "text" else call.silent_text
+            if kind in ("text", "errors", "error"):
+                text = value["traceback"] if kind == "error" else value
+                call.silent_text = (call.silent_text + text)[-2000:]
         elif call and call.steps is not None:
             getattr(call.cell, TAKERS[kind])(value)
 
@@ -225,7 +229,9 @@ class Session:
 
     def answer(self, content, pictures):
         call, self.call = self.call, None
-        if call.args.get("include_extra", True):
+        if call.cell.events is not None:
+            content = ""
+        elif call.args.get("include_extra", True):
             lines = [content] if content else []
             content = "\n".join([*lines, f"[Jupyter current working directory: {call.cwd}]",
                                  f"[Jupyter Python interpreter: {self.form.executable}]"])
@@ -234,6 +240,8 @@ class Session:
             answer["image_urls"] = pictures
         notes = "; ".join([self.form.note, *call.cell.notes])
         line = {"call": call.number, "answer": answer, "note": wire.printable(notes)[:4000]}
+        if call.cell.events is not None:
+            call.cell.end_events()
         if call.cell.data:
             line["data"] = call.cell.data
         self.wire.send(line)
