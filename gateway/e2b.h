@@ -36,7 +36,6 @@
 /* --- a sandbox (e2b_sandbox.c) -------------------------------------------------- */
 
 struct e2b_process;
-struct e2b_watcher;
 
 struct e2b {
 	struct box *box;
@@ -50,7 +49,12 @@ struct e2b {
 	bool is_paused; /* by its client, or at its end */
 	struct timer timer;
 	struct e2b_process *processes;
+	int64_t cells, executions; /* counters: of actions, and of what clients ran */
 };
+
+/* The session of actions.  No command is ever given to it, so that a relative path begins at
+ * the sandbox's working directory, as it does for commands. */
+#define E2B_SESSION "e2b"
 
 #define E2B_METADATA_MAX 8192
 
@@ -162,4 +166,7 @@ void files_write_closed(struct visit *v);
 /* --- the code interpreter (e2b_code.c) -------------------------------------------- */
 
 void code_execute(struct visit *v);
+void code_restart(struct visit *v);
 void code_closed(struct visit *v);
+void code_contexts(struct visit *v);
+void code_no_context(struct visit *v);

@@ -3,7 +3,6 @@
 #include <string.h>
 #include <sys/statvfs.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/err.h"
 #include "base/json_write.h"
@@ -55,8 +54,7 @@ static int64_t limit(const struct e2b *x, const char *path, int64_t other)
 
 static int64_t memory_total(const struct e2b *x)
 {
-	return limit(x, "limits.memory",
-		     (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE));
+	return limit(x, "limits.memory", (int64_t)x->box->all->serve->host_memory);
 }
 
 static int64_t cpu_count(const struct e2b *x)
@@ -66,7 +64,7 @@ static int64_t cpu_count(const struct e2b *x)
 	if (x->box->info && hutch_json_number(x->box->info, "limits.cpus", &cpus) &&
 	    cpus >= 1)
 		return (int64_t)cpus;
-	return cpus > 0 ? 1 : (int64_t)sysconf(_SC_NPROCESSORS_ONLN);
+	return cpus > 0 ? 1 : (int64_t)x->box->all->serve->host_cpus;
 }
 
 static bool is_paused(const struct e2b *x)
@@ -363,7 +361,8 @@ static void decode(char *word)
 	*to = '\0';
 }
 
-/* Whether a sandbox has all the pairs of a query such as a=1&b=2. */
+/* Whether a sandbox has all the pairs of a query such as a=1&b=2, whose words the SDKs encode
+ * once more than the query itself. */
 static bool has_metadata(const struct e2b *x, const char *query)
 {
 	AUTO_FREE char *copy = text_copy(query ? query : "");
@@ -371,6 +370,7 @@ static bool has_metadata(const struct e2b *x, const char *query)
 	struct json_at root;
 	char *rest = copy;
 
+	decode(copy);
 	if (doc)
 		json_root(doc, "metadata", &root);
 	for (char *pair; (pair = strsep(&rest, "&"));) {

@@ -215,7 +215,8 @@ static void health(struct visit *v)
 		e2b_fail(v, 502, "The sandbox was not found");
 }
 
-/* The SDKs name the user as that of Basic authentication, without a password. */
+/* The SDKs name the user as that of Basic authentication, without a password.  `user` is the
+ * own one of each sandbox of E2B, whatever it is called here. */
 char *envd_user(const struct visit *v)
 {
 	const char *value = http_header(v->request, "Authorization");
@@ -227,7 +228,10 @@ char *envd_user(const struct visit *v)
 	    !base64_decode(value + 6, strlen(value + 6), (uint8_t *)user, &len))
 		return NULL;
 	const char *colon = memchr(user, ':', len);
-	return colon && colon > user ? strndup(user, (size_t)(colon - user)) : NULL;
+	const size_t size = colon ? (size_t)(colon - user) : 0;
+	if (size == 0 || (size == 4 && !memcmp(user, "user", 4)))
+		return NULL;
+	return strndup(user, size);
 }
 
 bool envd_act(struct box *b, struct buffer *json, void *context, box_answer *done,
@@ -291,6 +295,16 @@ static const struct route list[] = {
 	  .part = files_write_part,
 	  .closed = files_write_closed },
 	RPC("execute", code_execute, LARGE, .closed = code_closed),
+	RPC("contexts", code_no_context, SMALL),
+	RPC("contexts/*/restart", code_restart, SMALL, .closed = code_closed),
+	{ .method = "GET",
+	  .path = "/contexts",
+	  .access = ACCESS_TABLE,
+	  .handle = code_contexts },
+	{ .method = "DELETE",
+	  .path = "/contexts/*",
+	  .access = ACCESS_TABLE,
+	  .handle = code_no_context },
 };
 
 const struct routes envd_routes = { .list = list,

@@ -237,7 +237,7 @@ void files_read(struct visit *v)
 
 struct file {
 	struct file *next;
-	char *path;	      /* owned */
+	char *path, *name;    /* owned; name: in the form */
 	uint64_t start, size; /* in the spool */
 };
 
@@ -270,6 +270,7 @@ void files_write_closed(struct visit *v)
 
 		w->files = f->next;
 		free(f->path);
+		free(f->name);
 		free(f);
 	}
 	buffer_done(&w->tar);
@@ -327,6 +328,7 @@ static struct file *add_file(struct writing *w, const char *name)
 	if (!f)
 		abort();
 	f->path = text_copy(path && *path ? path : name);
+	f->name = text_copy(name);
 	f->start = w->end;
 	*w->last = f;
 	w->last = &f->next;
@@ -335,13 +337,20 @@ static struct file *add_file(struct writing *w, const char *name)
 	return f;
 }
 
+/* The first bytes of a part come twice where there are none yet when its head is read. */
+static bool is_new(const struct writing *w, const struct http_part *p)
+{
+	return p->at == 0 && (!w->file || w->file->size > 0 || !p->filename ||
+			      strcmp(w->file->name, p->filename) != 0);
+}
+
 void files_write_part(struct visit *v, const struct http_part *p)
 {
 	struct writing *w = v->state;
 
 	if (http_is_answered(v->request))
 		return;
-	if (p->at == 0 && !add_file(w, p->filename ? p->filename : "")) {
+	if (is_new(w, p) && !add_file(w, p->filename ? p->filename : "")) {
 		e2b_fail(v, 400,
 			 "a path is that of one file; at most 1000 files at once");
 		return;

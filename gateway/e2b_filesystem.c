@@ -8,9 +8,6 @@
 #include "base/own.h"
 #include "gateway/e2b.h"
 
-/* No command is ever given to this session, so that a relative path begins at the sandbox's
- * working directory, as it does for commands. */
-#define SESSION	    "e2b"
 #define ENTRIES_MAX 10000
 #define UNDER_WAY   64 /* entries that are looked at, at once */
 
@@ -47,7 +44,7 @@ static void open_action(struct buffer *json, const char *action)
 	json_write_begin(json);
 	json_write_open(json, NULL, "{");
 	json_write_text(json, "action", action);
-	json_write_text(json, "session", SESSION);
+	json_write_text(json, "session", E2B_SESSION);
 	json_write_open(json, "args", "{");
 }
 
@@ -233,6 +230,8 @@ static void begin(struct visit *v, const char *key, box_ready *then)
 	c->visit = v;
 	/* An empty path is that of the working directory. */
 	c->path = text_copy(*path ? path : ".");
+	for (size_t len = strlen(c->path); len > 1 && c->path[len - 1] == '/'; len--)
+		c->path[len - 1] = '\0';
 	c->to = text_copy(json_member_string(&root, "destination", ""));
 	c->depth = (uint32_t)json_member_uint(&root, "depth", 1);
 	v->state = c;
@@ -431,7 +430,9 @@ static void look_at(struct call *c, char *name)
 
 	if (name[len - 1] == '/')
 		name[len - 1] = '\0';
-	AUTO_FREE char *path = text_format("%s/%s", c->path, name);
+	AUTO_FREE char *path = strcmp(c->path, ".") == 0
+				       ? text_copy(name)
+				       : text_format("%s/%s", c->path, name);
 	if (send_action(c, "stat", path, NULL, on_listed_entry, &c->why))
 		c->waiting++;
 }

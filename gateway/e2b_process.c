@@ -3,6 +3,7 @@
  *
  * A command belongs to the server's connection to the sandbox, so that its output waits for the
  * server instead of being dropped; a client that goes away leaves the command running. */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -233,25 +234,30 @@ static void on_output(struct e2b_process *p, const struct hutch_message *m)
 	}
 }
 
-/* The words are those of Go's os.ProcessState, which E2B's clients get. */
-static char *status_of(const struct hutch_message *m, int64_t code, bool *ret_exited)
+/* The words are those of Go's os.ProcessState, which E2B's clients get; its signals are called
+ * as in C, in small letters. */
+static char *status_of(int64_t code, int64_t signo)
 {
-	AUTO_FREE char *signal = hutch_json_string(m->json, "signal");
+	const char *name = signo > 0 && signo < NSIG ? sigdescr_np((int)signo) : NULL;
+	char *text;
 
-	*ret_exited = !signal;
-	return signal ? text_format("signal: %s",
-				    !strcmp(signal, "SIGKILL") ? "killed" : signal)
-		      : text_format("exit status %lld", (long long)code);
+	if (signo == 0)
+		return text_format("exit status %lld", (long long)code);
+	if (!name)
+		return text_format("signal: signal %lld", (long long)signo);
+	text = text_format("signal: %s", name);
+	text[strlen("signal: ")] |= 0x20;
+	return text;
 }
 
 static void send_end(struct e2b_process *p, const struct hutch_message *m)
 {
-	int64_t code = 0;
-	bool is_exit;
+	int64_t code = 0, signo = 0;
 	AUTO_FREE char *status = NULL;
 
 	(void)hutch_json_integer(m->json, "exit_code", &code);
-	status = status_of(m, code, &is_exit);
+	(void)hutch_json_integer(m->json, "signal", &signo);
+	status = status_of(code, signo);
 	for (struct stream *s = p->streams; s; s = s->next) {
 		struct buffer json;
 
@@ -259,8 +265,8 @@ static void send_end(struct e2b_process *p, const struct hutch_message *m)
 		json_write_open(&json, NULL, "{");
 		json_write_open(&json, "event", "{");
 		json_write_open(&json, "end", "{");
-		json_write_number(&json, "exitCode", is_exit ? code : -1);
-		json_write_bool(&json, "exited", is_exit);
+		json_write_number(&json, "exitCode", signo ? -1 : code);
+		json_write_bool(&json, "exited", signo == 0);
 		json_write_text(&json, "status", status);
 		if (code != 0)
 			json_write_text(&json, "error", status);

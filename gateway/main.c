@@ -184,6 +184,8 @@ static int open_all(struct serve *s, struct ends *x, struct err *e)
 	if (!s->url)
 		s->url = text_format("%s://%s", s->certificate ? "https" : "http",
 				     x->name ? x->name : "localhost");
+	s->host_memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	s->host_cpus = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, x->link) < 0)
 		return err_sys(e, "socketpair");
 	return 0;
