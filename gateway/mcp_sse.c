@@ -473,4 +473,4 @@ static const struct route list[] = {
 	  .handle = message, .body_max = MCP_LINE_MAX },
 };
 
-const struct routes mcp_routes = { list, ARRAY_LEN(list) };
+const struct routes mcp_routes = { .list = list, .count = ARRAY_LEN(list) };
