@@ -264,7 +264,7 @@ FILES_gateway := action_server box command copy download e2b_api e2b_code e2b_co
     native_api native_methods native_stream order runtime_api \
     serve_confine spawner spawn_link upload
 USES_gateway := base policy/json policy archive store sandbox/kernel sandbox/state sandbox/launch cli/common \
-    gateway/zip gateway/relay
+    rootfs-tools/layers gateway/zip gateway/relay
 
 FILES_mcp := batch boxes capture consent exec files job maker message reply server setup tool_result tools
 USES_mcp := base policy/json policy/egress policy store sandbox/kernel sandbox/state sandbox/launch \

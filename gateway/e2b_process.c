@@ -25,7 +25,7 @@ struct stream {
 	struct e2b_process *process; /* NULL: not started, or it has ended */
 	struct timer ping;
 	int64_t ping_ms;
-	/* Of a command that is started: */
+	/* The command that is started: */
 	struct list argv, env;
 	char *cwd, *user, *tag, *config; /* owned */
 	unsigned flags;

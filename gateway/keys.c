@@ -2,9 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,19 +10,13 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/hex.h"
 #include "base/io.h"
 #include "base/own.h"
+#include "rootfs-tools/layers/hash.h"
 
-static void to_hex(const unsigned char *bytes, size_t len, char *to)
-{
-	static const char digits[] = "0123456789abcdef";
-
-	for (size_t i = 0; i < len; i++) {
-		to[2 * i] = digits[bytes[i] >> 4];
-		to[2 * i + 1] = digits[bytes[i] & 15];
-	}
-	to[2 * len] = '\0';
-}
+#define BLOCK	 64 /* bytes, of SHA-256 */
+#define TEXT_MAX 64
 
 void keys_random(char *to, size_t count)
 {
@@ -34,7 +25,7 @@ void keys_random(char *to, size_t count)
 	if (count / 2 > sizeof(bytes) ||
 	    getrandom(bytes, count / 2, 0) != (ssize_t)(count / 2))
 		abort(); /* the kernel gives up to 256 bytes at once */
-	to_hex(bytes, count / 2, to);
+	hex_encode(bytes, count / 2, to);
 }
 
 static int make(const char *path, char ret[KEYS_MAX + 1], struct err *e)
@@ -87,23 +78,58 @@ int keys_load(const char *path, char ret[KEYS_MAX + 1], struct err *e)
 	return 0;
 }
 
+void keys_digest(const void *bytes, size_t len, unsigned char ret[KEYS_DIGEST])
+{
+	struct digest d;
+
+	hash_bytes(bytes, len, &d);
+	for (size_t i = 0; i < KEYS_DIGEST; i++) {
+		unsigned byte = 0;
+		(void)sscanf(d.hex + 2 * i, "%2x",
+			     &byte); /* they are hexadecimal digits */
+		ret[i] = (unsigned char)byte;
+	}
+}
+
+/* HMAC with SHA-256 (RFC 2104). */
+static void authenticate(const char *key, const char *text,
+			 unsigned char ret[KEYS_DIGEST])
+{
+	unsigned char pad[BLOCK] = { 0 }, inner[BLOCK + TEXT_MAX],
+		      outer[BLOCK + KEYS_DIGEST];
+	const size_t key_len = strlen(key), len = strlen(text);
+
+	if (key_len > BLOCK)
+		keys_digest(key, key_len, pad);
+	else
+		memcpy(pad, key, key_len);
+	for (size_t i = 0; i < BLOCK; i++) {
+		inner[i] = pad[i] ^ 0x36;
+		outer[i] = pad[i] ^ 0x5c;
+	}
+	memcpy(inner + BLOCK, text, len);
+	keys_digest(inner, BLOCK + len, outer + BLOCK);
+	keys_digest(outer, sizeof(outer), ret);
+}
+
 void keys_of_box(const char *key, const char *id, unsigned epoch, char ret[KEYS_BOX])
 {
-	unsigned char digest[EVP_MAX_MD_SIZE];
-	unsigned len = 0;
-	char text[64];
-	const int n = snprintf(text, sizeof(text), "box %.32s %u", id, epoch);
+	unsigned char digest[KEYS_DIGEST];
+	char text[TEXT_MAX];
 
-	if (!HMAC(EVP_sha256(), key, (int)strlen(key), (const unsigned char *)text,
-		  (size_t)n, digest, &len) ||
-	    len != 32)
-		abort(); /* without memory there is no key */
-	to_hex(digest, len, ret);
+	(void)snprintf(text, sizeof(text), "box %.32s %u", id, epoch);
+	authenticate(key, text, digest);
+	hex_encode(digest, sizeof(digest), ret);
 }
 
 bool keys_equal(const char *given, const char *key)
 {
 	const size_t len = strlen(key);
+	volatile unsigned char differs = 0;
 
-	return given && strlen(given) == len && CRYPTO_memcmp(given, key, len) == 0;
+	if (!given || strlen(given) != len)
+		return false;
+	for (size_t i = 0; i < len; i++)
+		differs |= (unsigned char)(given[i] ^ key[i]);
+	return differs == 0;
 }

@@ -10,6 +10,7 @@ struct err;
 
 #define KEYS_MIN 16 /* characters of the operator's key */
 #define KEYS_MAX 128
+#define KEYS_DIGEST 32 /* bytes of a SHA-256 */
 #define KEYS_BOX 65 /* bytes of a sandbox's key, with its NUL */
 
 /* Reads the key from the file `path`, which must be ours and closed to others; its line end
@@ -18,6 +19,8 @@ int keys_load(const char *path, char ret[KEYS_MAX + 1], struct err *e);
 
 /* Writes random hexadecimal digits, `count` of them and a NUL. */
 void keys_random(char *to, size_t count);
+
+void keys_digest(const void *bytes, size_t len, unsigned char ret[KEYS_DIGEST]);
 
 void keys_of_box(const char *key, const char *id, unsigned epoch, char ret[KEYS_BOX]);
 

@@ -77,11 +77,13 @@ def lengths(server):
 def heads(server):
     """A head that is too large, or none, is refused, and nothing behind it is read as a request."""
     large = "X-Large: " + 200000 * "x"
-    for text, codes in ((server.head("GET /health", large), (413, 431)), (server.head("GET /" + 200000 * "x"), (414, 431)),
+    for text, codes in ((server.head("GET /health", large), (413, 431)),
+                        (server.head("GET /" + 200000 * "x"), (414, 431)),
                         (server.head("GET /health", *(f"X-{i}: x" for i in range(20000))), (413, 431)),
                         (b"\x00\x01\x02\r\n\r\n", (400,)), (b"GET /health\r\n\r\n", (400, 403)),
                         (b"GET /health HTTP/9.9\r\nHost: localhost\r\n\r\n", (505,)),
-                        (b"GET /health HTTP/1.1\r\n\r\n", (400, 403)), (b"GET /%00health HTTP/1.1\r\nHost: localhost\r\n\r\n", (403, 404))):
+                        (b"GET /health HTTP/1.1\r\n\r\n", (400, 403)),
+                        (b"GET /%00health HTTP/1.1\r\nHost: localhost\r\n\r\n", (403, 404))):
         got = server.send(text)
         assert got == [] or got[0] in codes, (text[:60], got)
     assert server.lives()
