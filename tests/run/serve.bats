@@ -55,7 +55,7 @@ refused() {
 }
 
 front() {
-	pgrep -P "$server"
+	pgrep -o -P "$server" # it may have children that run `hutch`, too
 }
 
 # bare METHOD PATH [OPTION...]: a request without a key; sets code and body.
