@@ -186,7 +186,7 @@ static void print_network(const struct policy *policy, FILE *to)
 {
 	static const char *const texts[] = { [NETWORK_NONE] = "none but loopback",
 					     [NETWORK_HOST] = "this host's",
-					     [NETWORK_ALLOW] = "by rules alone",
+					     [NETWORK_ALLOW] = "by rules alone; hutch doctor says its form",
 					     [NETWORK_NS] = "that of" };
 
 	(void)fprintf(to, "network   %s", texts[policy->network]);

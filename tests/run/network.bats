@@ -139,7 +139,7 @@ reach() {
 	inside --policy ./none.json --allow example.org cat /etc/resolv.conf
 	[ "$output" = 'nameserver 10.0.2.2' ]
 	inside --dry-run --network none --network allow --allow example.org true
-	has '^network   by rules alone$'
+	has '^network   by rules alone; hutch doctor says its form$'
 }
 
 @test "--add-host: a name has an address inside, and host-gateway is this host's loopback" {
