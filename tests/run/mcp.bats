@@ -2,6 +2,7 @@
 # Tests of hutch mcp, a server of the Model Context Protocol (docs/hutch-mcp.md).
 
 load helpers
+load busybox
 
 teardown() {
 	remove_boxes
@@ -101,6 +102,26 @@ serves() {
 	serves images
 }
 
+@test "run_code runs Python whose variables last" {
+	serves cells --plugin jupyter
+}
+
+@test "the pictures of a cell are images" {
+	mkdir pictures
+	cat >pictures/plugin.json <<-'JSON'
+		{"name": "pictures", "version": "1.0", "command": ["bash", "${plugin}/draw.sh"],
+		 "actions": {"run_ipython": {"args": {"code": "text"}, "observation": "run_ipython",
+		  "answer": {"content": "text", "code": "text", "image_urls": ["png"]}}}}
+	JSON
+	png=$(sed -n 's/^PNG = "\(.*\)"/\1/p' "$here/mcp.py")
+	echo 'echo "{\"ready\":true}"; while read -r line; do
+		[[ $line =~ \"call\":([0-9]+) ]] && echo "{\"call\":${BASH_REMATCH[1]},\"answer\":{\"content\":\"drawn\",
+			\"code\":\"draw\",\"image_urls\":[\"'"$png"'\"]}}" | tr -d "\n\t"; echo
+	done' >pictures/draw.sh
+	chmod -R a+rX pictures
+	serves pictures --tools run_code --plugin ./pictures
+}
+
 # --- sandboxes ---------------------------------------------------------------------------------
 
 @test "sandboxes outlive the server, and no other server reaches them" {
@@ -117,6 +138,12 @@ serves() {
 @test "a sandbox that cannot be made is a result that says why" {
 	serves cannot_make --workspace /none
 	[ -z "$("$HUTCH" ps -q)" ]
+}
+
+@test "a snapshot keeps files, and forks begin with them; other images are out of reach" {
+	own_store
+	busybox_image
+	serves forks --image bb:1
 }
 
 # --- questions to the user ------------------------------------------------------------------------

@@ -27,6 +27,7 @@ from patience import PATIENCE, wait_until  # noqa: E402, F401
 
 MODERN = "2026-07-28"
 PREFIX = "io.modelcontextprotocol/"
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
 
 
 def meta(capabilities=None, version=MODERN, **more):
@@ -99,9 +100,10 @@ class Server:
         return self.ask("tools/call", {"name": name, "arguments": arguments, **params}, True)
 
     def end(self):
-        self.process.stdin.close()  # once more is fine
-        lines = (self.rest + self.process.stdout.read()).splitlines()
-        return self.process.wait(PATIENCE), [json.loads(line) for line in lines]
+        if self.process.stdin.closed:
+            self.process.stdin = None
+        out, _ = self.process.communicate(timeout=PATIENCE)
+        return self.process.returncode, [json.loads(line) for line in (self.rest + out).splitlines()]
 
 
 def legacy_revisions(s):
@@ -374,13 +376,44 @@ def files(s):
 
 def images(s):
     s.initialize()
-    png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
-    s.tool("exec", command=f"echo {png} | base64 -d >a.png; cp a.png a.pdf")
+    s.tool("exec", command=f"echo {PNG} | base64 -d >a.png; cp a.png a.pdf")
     r = s.tool("read_file", path="a.png")
-    assert r["content"] == [{"type": "image", "data": png, "mimeType": "image/png"}], r
+    assert r["content"] == [{"type": "image", "data": PNG, "mimeType": "image/png"}], r
     r = s.tool("read_file", path="a.pdf")["content"][0]
-    assert r["type"] == "resource" and r["resource"]["blob"] == png and r["resource"]["mimeType"] == "application/pdf"
+    assert r["type"] == "resource" and r["resource"]["blob"] == PNG and r["resource"]["mimeType"] == "application/pdf"
     assert r["resource"]["uri"] == "file:///a.pdf"
+
+
+def cells(s):
+    assert "run_code" in [tool["name"] for tool in s.ask("tools/list", modern=True)["tools"]]
+    s.modern("run_code", {"code": "x = 6"})
+    assert "42" in text(s.modern("run_code", {"code": "print(x * 7)"}))
+    r = s.modern("run_code", {"code": "1 / 0"})
+    assert "ZeroDivisionError" in text(r), r
+
+
+def pictures(s):
+    r = s.modern("run_code", {"code": "draw"})
+    picture = {"type": "image", "data": PNG, "mimeType": "image/png"}
+    assert r["content"] == [{"type": "text", "text": "drawn"}, picture], r
+    assert r["structuredContent"] == {"content": "drawn"}
+
+
+def forks(s):
+    s.initialize()
+    s.tool("exec", command="echo one >/kept")
+    snapshot = s.tool("snapshot")["structuredContent"]["snapshot"]
+    s.tool("exec", command="echo two >/kept")
+    first = s.tool("fork", snapshot=snapshot, name="first")["structuredContent"]["sandbox_id"]
+    second = s.tool("fork")["structuredContent"]["sandbox_id"]
+    assert text(s.tool("read_file", path="/kept", sandbox_id=first)) == "one\n"
+    assert text(s.tool("read_file", path="/kept", sandbox_id=second)) == "two\n"
+    assert "kept" in text(s.tool("diff"))
+    for other in ("bb:1", "localhost/bb:1", snapshot.replace("localhost", "127.0.0.1"),
+                  "localhost/mcp-0:1", "/etc", "--help", ""):
+        r = s.tool("fork", snapshot=other)
+        assert r["isError"] and "made no snapshot" in text(r), other
+    assert s.tool("fork", name="first", snapshot=snapshot)["isError"]
 
 
 def outlive(s):
@@ -520,8 +553,10 @@ def changes(s):
     assert read("b.txt") == "new\n" and read("a.txt") == "one\n"
     q, r = apply(True)
     assert not r["isError"] and read("a.txt") == "two\n"
-    q, r = apply(True, paths=["--force"])
-    assert r["isError"] or "nothing" in text(r) or text(r) == "", r
+    s.tool("exec", command="echo three >a.txt")
+    for flag in ("--force", "-y", "--"):
+        apply(True, paths=[flag])
+        assert read("a.txt") == "two\n", flag
 
 
 def finishes(s):
