@@ -361,7 +361,9 @@ static void on_output(void *context, uint32_t events)
 {
 	struct server *s = context;
 
-	if (events & EPOLLERR)
+	/* A pipe without a reader is an error, a socket whose other end is closed hangs
+	 * up; node gives a server sockets. */
+	if (events & (EPOLLERR | EPOLLHUP))
 		s->is_broken = true;
 	else
 		flush(s, true);

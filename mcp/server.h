@@ -24,8 +24,8 @@ struct err;
 struct setup;
 
 #define SERVER_JOBS_MAX 64 /* tools and subscriptions at work */
-/* The most bytes that wait for a client: the answers of all jobs, each with a file, and
- * SERVER_BEHIND; beyond that no further message is read. */
+/* The bytes that wait for a client are at most the answers of all jobs, each with a file,
+ * and SERVER_BEHIND, beyond which no further message is read. */
 #define SERVER_OUT_MAX ((size_t)SERVER_JOBS_MAX * (9u << 20) + SERVER_BEHIND)
 #define SERVER_BEHIND  (8u << 20)
 

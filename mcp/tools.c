@@ -398,6 +398,23 @@ static const char *const schemas[] = {
 };
 static_assert(ARRAY_LEN(schemas) == ARGUMENT_TYPES, "a type of arguments has no schema");
 
+/* Some readers of schemas take no empty list. */
+static void write_required(struct buffer *b, const struct tool *t)
+{
+	bool has_some = false;
+
+	for (const struct argument *a = t->arguments; a->name; a++) {
+		if (!a->is_required)
+			continue;
+		if (!has_some)
+			json_write_open(b, "required", "[");
+		has_some = true;
+		json_write_text(b, NULL, a->name);
+	}
+	if (has_some)
+		json_write_close(b, "]");
+}
+
 static void write_input(struct buffer *b, const struct tool *t)
 {
 	const struct argument *a;
@@ -412,11 +429,7 @@ static void write_input(struct buffer *b, const struct tool *t)
 		json_write_close(b, "}");
 	}
 	json_write_close(b, "}");
-	json_write_open(b, "required", "[");
-	for (a = t->arguments; a->name; a++)
-		if (a->is_required)
-			json_write_text(b, NULL, a->name);
-	json_write_close(b, "]");
+	write_required(b, t);
 	json_write_bool(b, "additionalProperties", false);
 	json_write_close(b, "}");
 }

@@ -180,6 +180,7 @@ serves() {
 
 @test "without a reader of its output the server ends, and so does its command" {
 	serves no_reader
+	serves no_peer
 }
 
 # --- other people's servers -----------------------------------------------------------------------

@@ -18,6 +18,7 @@ import json
 import os
 import pathlib
 import select
+import socket
 import subprocess
 import sys
 import tempfile
@@ -211,7 +212,7 @@ def tool_list(s):
         assert list(t) == ["name", "title", "description", "inputSchema", "outputSchema", "annotations"]
         assert t["inputSchema"]["type"] == t["outputSchema"]["type"] == "object"
         assert t["inputSchema"]["additionalProperties"] is False
-        assert set(t["inputSchema"]["required"]) <= set(t["inputSchema"]["properties"])
+        assert set(t["inputSchema"].get("required", [])) <= set(t["inputSchema"]["properties"])
         assert not (t["annotations"]["readOnlyHint"] and t["annotations"]["destructiveHint"])
     hints = {t["name"]: t["annotations"] for t in listed}
     assert hints["grep"]["readOnlyHint"] and not hints["exec"]["readOnlyHint"] and hints["apply"]["destructiveHint"]
@@ -582,6 +583,18 @@ def no_reader(s):
     other = Server()
     wait_until(lambda: "sleep" not in text(other.modern("exec", {"command": "cat /proc/[0-9]*/comm"})))
     other.process.kill()
+
+
+def no_peer(s):
+    ours, theirs = socket.socketpair()
+    server = subprocess.Popen([HUTCH, "mcp"], stdin=theirs, stdout=theirs)
+    theirs.close()
+    call = {"name": "exec", "arguments": {"command": "echo up; sleep 1000"}, "_meta": meta(progressToken=1)}
+    ours.sendall(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}).encode() + b"\n")
+    ours.settimeout(PATIENCE)
+    assert b"notifications/progress" in ours.recv(1 << 16)
+    ours.close()
+    assert server.wait(PATIENCE) == 0
 
 
 if __name__ == "__main__":
