@@ -1,5 +1,5 @@
-/* batch -- the answers to an array of messages, which JSON-RPC has and the protocol knew in
- * its revision 2025-03-26 alone: one array with an answer for each request. */
+/* batch -- the answers to an array of messages, which JSON-RPC has and the protocol knew
+ * in its revision 2025-03-26 alone: one array with an answer for each request. */
 #pragma once
 #include <stddef.h>
 
@@ -13,7 +13,7 @@ struct batch {
 };
 
 struct batch *batch_new(void);
-/* Adds an answer, or NULL where there is to be none.  Returns the line of the whole array,
- * allocated, when nothing is open any more, and frees the batch then; else NULL.  "" is
- * the line of a batch without answers. */
+/* Adds an answer, or NULL where there is to be none.  Returns the line of the whole
+ * array, allocated, when nothing is open any more, and frees the batch then; else NULL.
+ * "" is the line of a batch without answers. */
 char *batch_add(struct batch *b, const char *answer);

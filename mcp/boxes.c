@@ -25,13 +25,9 @@ static void tell(struct job *j, const char *key, const char *text, size_t len)
 	job_done(j, &r);
 }
 
-/* --- they live ------------------------------------------------------------------------- */
+/* --- they live ------------------------------------------------------------- */
 
-void boxes_create(struct job *j)
-{
-	job_make(j, "create", NULL);
-}
-
+/* Lists the sandboxes that live, for boxes_list_ended() and boxes_make_ended(). */
 void boxes_list(struct job *j)
 {
 	struct list words = { 0 };
@@ -40,6 +36,48 @@ void boxes_list(struct job *j)
 	list_add(&words, "--json");
 	job_run(j, &words);
 	list_done(&words);
+}
+
+/* Reads the list.  NULL, after failing. */
+static struct json *read_list(struct job *j, const struct command *p)
+{
+	struct json *doc;
+	struct err e;
+
+	if (!job_has_succeeded(j, p))
+		return NULL;
+	doc = json_parse((const char *)buffer_data(&p->said), buffer_len(&p->said), &e);
+	if (!doc)
+		job_fail_err(j, &e);
+	return doc;
+}
+
+/* Makes a sandbox, unless there are too many: a model that goes round in circles would
+ * fill the machine with them. */
+void boxes_make_ended(struct job *j, const struct command *p)
+{
+	const char *snapshot = json_member_string(&j->arguments, "snapshot", NULL);
+	AUTO_JSON struct json *doc = read_list(j, p);
+	struct json_at list, item = { 0 };
+	size_t count = job_making(j->server);
+
+	if (!doc)
+		return;
+	json_root(doc, "list", &list);
+	while (json_step(&list, &item)) {
+		const char *name = json_member_string(&item, "name", "");
+
+		count += setup_has_sandbox(j->server->setup, name) &&
+			 !job_is_making(j->server, name);
+	}
+	if (count >= SETUP_SANDBOXES_MAX) {
+		job_fail(j, "this server has 32 sandboxes; end one of them first");
+	} else if (j->tool == &tools[TOOL_FORK]) {
+		AUTO_FREE char *source = text_copy(snapshot ? snapshot : j->name);
+		job_make(j, "fork", source);
+	} else {
+		job_make(j, "create", NULL);
+	}
 }
 
 static void write_box(struct job *j, const struct json_at *at, struct buffer *rows,
@@ -65,16 +103,10 @@ void boxes_list_ended(struct job *j, const struct command *p)
 	struct json_at list, item = { 0 };
 	struct buffer text;
 	struct tool_result r;
-	struct err e;
+	AUTO_JSON struct json *doc = read_list(j, p);
 
-	if (!job_has_succeeded(j, p))
+	if (!doc)
 		return;
-	AUTO_JSON struct json *doc =
-		json_parse((const char *)buffer_data(&p->said), buffer_len(&p->said), &e);
-	if (!doc) {
-		job_fail_err(j, &e);
-		return;
-	}
 	buffer_init(&text, SIZE_MAX);
 	tool_result_init(&r);
 	json_write_open(&r.structured, "sandboxes", "[");
@@ -106,7 +138,7 @@ void boxes_end_take(struct job *j, const struct hutch_message *m)
 		job_fail_hutch(j, &m->error);
 }
 
-/* --- what they have written --------------------------------------------------------------- */
+/* --- what they have written ------------------------------------------------ */
 
 void boxes_snapshot(struct job *j)
 {
@@ -145,8 +177,7 @@ void boxes_fork(struct job *j)
 		job_fail(j, "snapshot: this server has made no snapshot of that name");
 		return;
 	}
-	AUTO_FREE char *source = text_copy(snapshot ? snapshot : j->name);
-	job_make(j, "fork", source);
+	boxes_list(j);
 }
 
 /* Adds the paths that the verb is about.  They are operands, whatever they begin with. */
@@ -222,7 +253,7 @@ void boxes_apply_ended(struct job *j, const struct command *p)
 	tell_said(j, p, "content");
 }
 
-/* --- what the user allows ------------------------------------------------------------------ */
+/* --- what the user allows -------------------------------------------------- */
 
 enum { FOUND = 1, ADDED };
 
@@ -274,8 +305,8 @@ static void ask(struct job *j, const char *info)
 	}
 	AUTO_FREE char *target = describe(host);
 	AUTO_FREE char *question = text_format(
-		"May sandbox %s connect to %s? A program in it can send there what it has "
-		"read.",
+		"May sandbox %s connect to %s? A program in it can send there what "
+		"it has read.",
 		j->name, target);
 	consent_ask(j, question);
 }

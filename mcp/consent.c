@@ -54,7 +54,7 @@ static char *form(const char *question)
 	return json_write_end(&b);
 }
 
-/* --- legacy clients ------------------------------------------------------------------ */
+/* --- legacy clients -------------------------------------------------------- */
 
 static void ask_legacy(struct job *j, const char *question)
 {
@@ -80,7 +80,7 @@ void consent_take(struct server *s, const char *id, const struct json_at *respon
 	}
 }
 
-/* --- modern clients ------------------------------------------------------------------ */
+/* --- modern clients -------------------------------------------------------- */
 
 /* Takes the token of this question.  Returns false if there is none, or its time is
  * over. */
@@ -144,7 +144,7 @@ static bool has_answer(const struct job *j, const char *question, bool *ret)
 	return true;
 }
 
-/* --- both ------------------------------------------------------------------------------ */
+/* --- both ------------------------------------------------------------------ */
 
 static void refuse(struct job *j)
 {

@@ -24,7 +24,7 @@ enum { STARTED = 1, WRITTEN, ENDED, ATTACHED, LISTED, SIGNALLED };
 static const char shell[] = "if [ -x /bin/bash ]; then exec /bin/bash -c \"$0\"; fi; "
 			    "exec /bin/sh -c \"$0\"";
 
-/* --- exec ---------------------------------------------------------------------------- */
+/* --- exec ------------------------------------------------------------------ */
 
 static bool get_bool(const struct job *j, const char *key)
 {
@@ -247,7 +247,7 @@ void exec_take(struct job *j, const struct hutch_message *m)
 	}
 }
 
-/* --- exec_output ----------------------------------------------------------------------- */
+/* --- exec_output ----------------------------------------------------------- */
 
 static int64_t get_process(const struct job *j)
 {
@@ -344,7 +344,7 @@ void exec_output_take(struct job *j, const struct hutch_message *m)
 	look(j);
 }
 
-/* --- exec_kill --------------------------------------------------------------------------- */
+/* --- exec_kill ------------------------------------------------------------- */
 
 static const struct {
 	const char *name;

@@ -13,7 +13,7 @@
  * the sandbox's own working directory. */
 #define SESSION "mcp"
 
-/* --- what is asked --------------------------------------------------------------------- */
+/* --- what is asked --------------------------------------------------------- */
 
 static void begin(struct buffer *b, const char *action)
 {
@@ -150,7 +150,7 @@ void files_run_code(struct job *j)
 	send(j, &b);
 }
 
-/* --- what is observed -------------------------------------------------------------------- */
+/* --- what is observed ------------------------------------------------------ */
 
 /* The pictures of a cell. */
 static void add_images(struct tool_result *r, const struct json_at *extras)

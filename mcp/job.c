@@ -23,7 +23,7 @@
 #define PROGRESS_MS  250 /* between two notes about progress */
 #define PROGRESS_MAX 200 /* bytes of the text of one */
 
-/* --- the list of calls ----------------------------------------------------------- */
+/* --- the list of calls ----------------------------------------------------- */
 
 static void on_late(void *context)
 {
@@ -118,7 +118,7 @@ void job_cancel(struct server *s, const char *id)
 		answer(j, NULL);
 }
 
-/* --- its result -------------------------------------------------------------------- */
+/* --- its result ------------------------------------------------------------ */
 
 void job_done(struct job *j, struct tool_result *r)
 {
@@ -158,7 +158,7 @@ void job_check_sent(struct job *j, int64_t number, const struct hutch_error *e)
 		job_fail_hutch(j, e);
 }
 
-/* --- progress ---------------------------------------------------------------------- */
+/* --- progress -------------------------------------------------------------- */
 
 /* Finds the last line that is not empty. */
 static const char *last_line(const char *text, size_t len, size_t *ret_len)
@@ -196,7 +196,7 @@ void job_progress(struct job *j, const struct hutch_message *m)
 		    reply_notification("notifications/progress", params));
 }
 
-/* --- its sandbox ------------------------------------------------------------------- */
+/* --- its sandbox ----------------------------------------------------------- */
 
 static void attach(struct job *j);
 
@@ -326,7 +326,25 @@ void job_make(struct job *j, const char *verb, const char *source)
 		(void)watch_box(j); /* it has failed by itself */
 }
 
-/* --- programs ----------------------------------------------------------------------- */
+size_t job_making(const struct server *s)
+{
+	size_t count = s->maker != NULL;
+
+	for (const struct job *j = s->jobs; j; j = j->next)
+		count += j->makes;
+	return count;
+}
+
+bool job_is_making(const struct server *s, const char *name)
+{
+	bool is_so = s->maker && !strcmp(name, s->setup->name);
+
+	for (const struct job *j = s->jobs; j; j = j->next)
+		is_so |= j->makes && !strcmp(name, j->name);
+	return is_so;
+}
+
+/* --- programs -------------------------------------------------------------- */
 
 static void on_ended(void *context, struct command *p)
 {
@@ -363,7 +381,7 @@ bool job_has_succeeded(struct job *j, const struct command *p)
 	return false;
 }
 
-/* --- its begin ---------------------------------------------------------------------- */
+/* --- its begin ------------------------------------------------------------- */
 
 /* Finds the sandbox that the call is for. */
 static bool find_name(struct job *j)
@@ -408,7 +426,7 @@ void job_answered(struct job *j, bool is_allowed)
 		job_fail(j, "The user has not allowed this.");
 }
 
-/* --- subscriptions ------------------------------------------------------------------- */
+/* --- subscriptions --------------------------------------------------------- */
 
 /* Writes the parameter that says which subscription a message is of. */
 static char *subscription_meta(const struct job *j)

@@ -1,9 +1,9 @@
 /* job -- a tool that a client has called, from its arguments to its result.
  *
- *	job_start	checks the arguments; connects to the sandbox, if the tool works in
- *			one; the tool sends its request
- *	(answers)	the tool's `take` gets each message of the sandbox, its `ended` the
- *			end of a program that it runs
+ *	job_start	checks the arguments; connects to the sandbox, if the tool works
+ *			in one; the tool sends its request
+ *	(answers)	the tool's `take` gets each message of the sandbox, its `ended`
+ *			the end of a program that it runs
  *	job_done	sends the result and frees the job; job_fail() does so with an
  *			error that the model reads
  *
@@ -98,6 +98,11 @@ void job_check_sent(struct job *j, int64_t number, const struct hutch_error *e);
 void job_run(struct job *j, const struct list *words);
 /* Makes a sandbox: `verb` is "create" or "fork". */
 void job_make(struct job *j, const char *verb, const char *source);
+
+/* job_making() returns how many sandboxes are being made, job_is_making() whether the one
+ * of this name is. */
+size_t job_making(const struct server *s);
+bool job_is_making(const struct server *s, const char *name);
 
 /* Tells the client how far the job is, if it has asked for that: `bytes` so far, and the
  * last of them. */

@@ -8,7 +8,7 @@
  * The reader is strict (policy/json/json.h).  It copies the texts that answers repeat, so
  * that they outlive the line.
  *
- * Source: modelcontextprotocol.io/specification/2026-07-28, basic and basic/versioning. */
+ * Source: modelcontextprotocol.io/specification/2026-07-28, basic, basic/versioning. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

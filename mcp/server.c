@@ -42,7 +42,7 @@
 static const char *const legacy_versions[] = { NEWEST_LEGACY, OLDEST_ASKING, WITH_BATCHES,
 					       "2024-11-05" };
 
-/* --- its output ---------------------------------------------------------------- */
+/* --- its output ------------------------------------------------------------ */
 
 static void write_line(struct server *s, const char *text)
 {
@@ -74,7 +74,7 @@ static void flush(struct server *s, bool is_ready)
 		s->is_broken = true;
 }
 
-/* --- requests ------------------------------------------------------------------- */
+/* --- requests -------------------------------------------------------------- */
 
 static void refuse(struct server *s, const struct message *m, struct batch *batch,
 		   const char *data)
@@ -268,7 +268,7 @@ static void notification(struct server *s, const struct message *m)
 		job_cancel(s, word);
 }
 
-/* --- messages ------------------------------------------------------------------- */
+/* --- messages -------------------------------------------------------------- */
 
 static void take_batch(struct server *s, struct message *m, struct batch *outer)
 {
@@ -320,7 +320,7 @@ void server_take(struct server *s, const char *text, size_t len, struct batch *b
 	message_done(&m);
 }
 
-/* --- the loop ------------------------------------------------------------------- */
+/* --- the loop -------------------------------------------------------------- */
 
 /* Whether more is read: not while the client does not read. */
 static bool is_behind(const struct server *s)

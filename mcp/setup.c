@@ -21,7 +21,7 @@
  * client may never come back, and its server ends with it. */
 #define IDLE "8h"
 
-/* --- flags --------------------------------------------------------------------------- */
+/* --- flags ----------------------------------------------------------------- */
 
 static const char *const own_flags[] = { "--tools", "--sandbox" };
 
@@ -102,7 +102,7 @@ static int read_options(struct setup *s, char **argv, uint32_t *ret_tools, struc
 	return rc;
 }
 
-/* --- names ------------------------------------------------------------------------------ */
+/* --- names ----------------------------------------------------------------- */
 
 static int make_prefix(struct setup *s, struct err *e)
 {
@@ -166,7 +166,7 @@ char *setup_new_name(const struct setup *s, const char *suffix, struct err *e)
 	return text_copy(name);
 }
 
-/* --- the whole ---------------------------------------------------------------------------- */
+/* --- the whole ------------------------------------------------------------- */
 
 /* Copies the options that are there, and the time after which an idle sandbox ends in
  * front of them, so that they can say otherwise. */

@@ -13,7 +13,8 @@
 
 struct err;
 
-#define SETUP_SUFFIX_MAX 32 /* bytes of a name that a model chooses */
+#define SETUP_SUFFIX_MAX    32 /* bytes of a name that a model chooses */
+#define SETUP_SANDBOXES_MAX 32 /* that a server's models may have at a time */
 
 struct setup {
 	char *hutch;	     /* owned: the program `hutch` */

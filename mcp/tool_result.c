@@ -18,7 +18,7 @@ void tool_result_init(struct tool_result *r)
 	json_write_begin(&r->structured);
 }
 
-/* --- texts --------------------------------------------------------------------- */
+/* --- texts ----------------------------------------------------------------- */
 
 /* Returns the start of the character that byte `at` is a part of, in text that may be
  * anything. */
@@ -66,7 +66,7 @@ void tool_result_member(struct tool_result *r, const char *key, const void *byte
 	write_cut(&r->structured, key, bytes, len);
 }
 
-/* --- files --------------------------------------------------------------------- */
+/* --- files ----------------------------------------------------------------- */
 
 /* Whether the text is of the letters of a media type. */
 static bool is_type(const char *text, size_t len)
@@ -145,7 +145,7 @@ bool tool_result_data_url(struct tool_result *r, const char *url, const char *pa
 	return true;
 }
 
-/* --- the whole ------------------------------------------------------------------- */
+/* --- the whole ------------------------------------------------------------- */
 
 char *tool_result_end(struct tool_result *r)
 {

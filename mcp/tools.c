@@ -11,7 +11,7 @@
 #include "mcp/job.h"
 #include "policy/policy.h"
 
-/* --- which tools there are --------------------------------------------------------- */
+/* --- which tools there are ------------------------------------------------- */
 
 static bool has_network_rules(const struct policy *p)
 {
@@ -39,10 +39,10 @@ static bool has_image(const struct policy *p)
 		"path", about, ARGUMENT_TEXT, is_required \
 	}
 #define A_PATH "absolute, or below the sandbox's working directory"
-#define NAME                                                                                  \
-	{                                                                                     \
-		"name", "The end of the new sandbox's id: up to 32 letters, digits, _ . - .", \
-			ARGUMENT_TEXT, false                                                  \
+#define NAME                                                                           \
+	{                                                                              \
+		"name", "The end of its id: up to 32 letters, digits, and any of _.-", \
+			ARGUMENT_TEXT, false                                           \
 	}
 #define CONTENT "\"content\":{\"type\":\"string\"}"
 #define ID	"\"sandbox_id\":{\"type\":\"string\"}"
@@ -52,287 +52,262 @@ static bool has_image(const struct policy *p)
 	"\"timed_out\":{\"type\":\"boolean\"},\"stdout\":{\"type\":\"string\"}," \
 	"\"stderr\":{\"type\":\"string\"},\"left_out_bytes\":{\"type\":\"integer\"}"
 
+/* clang-format off */
 const struct tool tools[TOOL_COUNT] = {
-	[TOOL_SANDBOX_CREATE] = { .name = "sandbox_create",
-				  .title = "Make a sandbox",
-				  .description =
-					  "Makes a further sandbox, as fresh as the default one was, "
-					  "and returns its sandbox_id.",
-				  .output = ID,
-				  .arguments = { NAME },
-				  .start = boxes_create },
-	[TOOL_SANDBOX_LIST] = { .name = "sandbox_list",
-				.title = "List sandboxes",
-				.description =
-					"Lists the sandboxes of this server that live.",
-				.flags = TOOL_READ_ONLY,
-				.output =
-					"\"sandboxes\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
-					"\"properties\":{" ID
-					",\"state\":{\"type\":\"string\"},"
-					"\"created\":{\"type\":[\"string\",\"null\"]},"
-					"\"is_default\":{\"type\":\"boolean\"}}}}",
-				.start = boxes_list,
-				.ended = boxes_list_ended },
-	[TOOL_SANDBOX_END] = { .name = "sandbox_end",
-			       .title = "End a sandbox",
-			       .description =
-				       "Ends a sandbox at once, with all processes and files in it. "
-				       "Changes to the user's folders that wait stay kept.",
-			       .flags = TOOL_DESTRUCTIVE | TOOL_IDEMPOTENT | TOOL_IN_BOX,
-			       .output = ID,
-			       .arguments = { SANDBOX },
-			       .start = boxes_end,
-			       .take = boxes_end_take },
-	[TOOL_EXEC] = { .name = "exec",
-			.title = "Run a command",
-			.description =
-				"Runs a shell command (command) or a program with its arguments "
-				"(argv) and returns its output and exit code. With background it "
-				"goes on, and the result has an exec_id.",
-			.flags = TOOL_DESTRUCTIVE | TOOL_OPEN_WORLD | TOOL_IN_BOX |
-				 TOOL_MAKES,
-			.output = ID ",\"exec_id\":{\"type\":\"integer\"}," ENDED,
-			.arguments = { { "command",
-					 "A line for bash, or sh where there is no bash.",
-					 ARGUMENT_TEXT, false },
-				       { "argv",
-					 "A program and its arguments, without a shell.",
-					 ARGUMENT_TEXTS, false },
-				       { "cwd", "The directory to run it in: " A_PATH ".",
-					 ARGUMENT_TEXT, false },
-				       { "env", "Variables for it.", ARGUMENT_VARIABLES,
-					 false },
-				       { "stdin", "Its input.", ARGUMENT_TEXT, false },
-				       { "timeout",
-					 "Seconds after which it is killed; 120 by default, none "
-					 "in the background.",
-					 ARGUMENT_SECONDS, false },
-				       { "background",
-					 "Whether it goes on behind the result.",
-					 ARGUMENT_BOOL, false },
-				       SANDBOX },
-			.start = exec_start,
-			.take = exec_take },
-	[TOOL_EXEC_OUTPUT] = { .name = "exec_output",
-			       .title = "Output of a background command",
-			       .description =
-				       "Returns the output that a background command has printed, and "
-				       "whether it has ended.",
-			       .flags = TOOL_READ_ONLY | TOOL_IN_BOX,
-			       .output = ID ",\"exec_id\":{\"type\":\"integer\"}," ENDED,
-			       .arguments = { { "exec_id",
-						"The number that exec has returned.",
-						ARGUMENT_WHOLE, true },
-					      { "wait", "Seconds to wait for its end.",
-						ARGUMENT_SECONDS, false },
-					      SANDBOX },
-			       .start = exec_output_start,
-			       .take = exec_output_take,
-			       .late = exec_output_late },
-	[TOOL_EXEC_KILL] = { .name = "exec_kill",
-			     .title = "Signal a background command",
-			     .description =
-				     "Sends a signal to a background command and its process group.",
-			     .flags = TOOL_DESTRUCTIVE | TOOL_IN_BOX,
-			     .output = ID ",\"exec_id\":{\"type\":\"integer\"}",
-			     .arguments = { { "exec_id",
-					      "The number that exec has returned.",
-					      ARGUMENT_WHOLE, true },
-					    { "signal",
-					      "TERM, INT or KILL; KILL by default.",
-					      ARGUMENT_TEXT, false },
-					    SANDBOX },
-			     .start = exec_kill_start,
-			     .take = exec_kill_take },
-	[TOOL_READ_FILE] = { .name = "read_file",
-			     .title = "Read a file",
-			     .description =
-				     "Returns the text of a file, or an image as an image.",
-			     .flags = TOOL_READ_ONLY | TOOL_IN_BOX | TOOL_MAKES,
-			     .output = CONTENT,
-			     .arguments = { PATH("The file: " A_PATH ".", true),
-					    { "offset", "The first line to read, from 1.",
-					      ARGUMENT_WHOLE, false },
-					    { "limit",
-					      "How many lines to read; all by default.",
-					      ARGUMENT_WHOLE, false },
-					    SANDBOX },
-			     .start = files_read,
-			     .take = files_take },
-	[TOOL_WRITE_FILE] = { .name = "write_file",
-			      .title = "Write a file",
-			      .description =
-				      "Writes a text file, in place of what it held; missing folders "
-				      "are made. The last line gets a newline.",
-			      .flags = TOOL_DESTRUCTIVE | TOOL_IDEMPOTENT | TOOL_IN_BOX |
-				       TOOL_MAKES,
-			      .output = CONTENT,
-			      .arguments = { PATH("The file: " A_PATH ".", true),
-					     { "content", "The whole text.",
-					       ARGUMENT_TEXT, true },
-					     SANDBOX },
-			      .start = files_write,
-			      .take = files_take },
-	[TOOL_EDIT_FILE] = { .name = "edit_file",
-			     .title = "Edit a file",
-			     .description =
-				     "Replaces a text in a file, which must occur exactly once there.",
-			     .flags = TOOL_DESTRUCTIVE | TOOL_IN_BOX | TOOL_MAKES,
-			     .output = CONTENT ",\"diff\":{\"type\":\"string\"}",
-			     .arguments = { PATH("The file: " A_PATH ".", true),
-					    { "old_str",
-					      "The text to replace, with enough around it to be the "
-					      "only one.",
-					      ARGUMENT_TEXT, true },
-					    { "new_str",
-					      "The text in its place; nothing by default.",
-					      ARGUMENT_TEXT, false },
-					    SANDBOX },
-			     .start = files_edit,
-			     .take = files_take },
-	[TOOL_LIST_DIR] = { .name = "list_dir",
-			    .title = "List a folder",
-			    .description =
-				    "Lists a folder, a name a line; names of folders end with a "
-				    "slash.",
-			    .flags = TOOL_READ_ONLY | TOOL_IN_BOX | TOOL_MAKES,
-			    .output = CONTENT,
-			    .arguments = { PATH("The folder: " A_PATH
-						"; the working directory by default.",
-						false),
-					   { "depth", "How many levels; 1 by default.",
-					     ARGUMENT_WHOLE, false },
-					   { "limit",
-					     "At most so many names; 1000 by default.",
-					     ARGUMENT_WHOLE, false },
-					   SANDBOX },
-			    .start = files_list,
-			    .take = files_take },
-	[TOOL_SEARCH_FILES] = { .name = "search_files",
-				.title = "Find files by name",
-				.description =
-					"Finds files by a pattern such as **/*.py, those changed last "
-					"first.",
-				.flags = TOOL_READ_ONLY | TOOL_IN_BOX | TOOL_MAKES,
-				.output = CONTENT,
-				.arguments = { { "pattern",
-						 "The pattern: *, ?, [a-z], {a,b}, and ** for any number "
-						 "of folders.",
-						 ARGUMENT_TEXT, true },
-					       PATH("The folder that the pattern is about: " A_PATH
-						    ".",
-						    false),
-					       { "limit",
-						 "At most so many files; 100 by default.",
-						 ARGUMENT_WHOLE, false },
-					       SANDBOX },
-				.start = files_search,
-				.take = files_take },
-	[TOOL_GREP] = { .name = "grep",
-			.title = "Find lines in files",
-			.description =
-				"Finds lines by an extended regular expression; the result has "
-				"path:number:line.",
-			.flags = TOOL_READ_ONLY | TOOL_IN_BOX | TOOL_MAKES,
-			.output = CONTENT,
-			.arguments = { { "pattern", "The regular expression.",
-					 ARGUMENT_TEXT, true },
-				       PATH("A file or folder: " A_PATH ".", false),
-				       { "include",
-					 "Only files whose name matches this, such as *.c.",
-					 ARGUMENT_TEXT, false },
-				       { "ignore_case", "Whether a is A, too.",
-					 ARGUMENT_BOOL, false },
-				       { "limit",
-					 "At most so many lines; 250 by default.",
-					 ARGUMENT_WHOLE, false },
-				       SANDBOX },
-			.start = files_grep,
-			.take = files_take },
-	[TOOL_RUN_CODE] = { .name = "run_code",
-			    .title = "Run Python",
-			    .description =
-				    "Runs Python in a Jupyter kernel whose variables last, and "
-				    "returns its output and its pictures.",
-			    .flags = TOOL_DESTRUCTIVE | TOOL_OPEN_WORLD | TOOL_IN_BOX |
-				     TOOL_MAKES,
-			    .output = CONTENT,
-			    .arguments = { { "code", "The cell.", ARGUMENT_TEXT, true },
-					   { "timeout",
-					     "Seconds after which it is interrupted.",
-					     ARGUMENT_SECONDS, false },
-					   SANDBOX },
-			    .start = files_run_code,
-			    .take = files_take,
-			    .is_offered = has_jupyter },
-	[TOOL_SNAPSHOT] = { .name = "snapshot",
-			    .title = "Keep a sandbox's files",
-			    .description =
-				    "Keeps the root file system of a sandbox as it is now, without "
-				    "the user's folders, for fork.",
-			    .output = "\"snapshot\":{\"type\":\"string\"}",
-			    .arguments = { SANDBOX },
-			    .start = boxes_snapshot,
-			    .ended = boxes_snapshot_ended,
-			    .is_offered = has_image },
-	[TOOL_FORK] = { .name = "fork",
-			.title = "Branch off a sandbox",
-			.description =
-				"Makes a sandbox whose root file system begins as that of "
-				"another one, or of a snapshot.",
-			.output = ID,
-			.arguments = { { "snapshot",
-					 "What snapshot has returned; the sandbox as it is now "
-					 "if this is left out.",
-					 ARGUMENT_TEXT, false },
-				       NAME,
-				       SANDBOX },
-			.start = boxes_fork,
-			.is_offered = has_image },
-	[TOOL_DIFF] = { .name = "diff",
-			.title = "Show waiting changes",
-			.description =
-				"Shows what a sandbox has changed in folders of the user that "
-				"are shown to it as copies.",
-			.flags = TOOL_READ_ONLY,
-			.output = CONTENT,
-			.arguments = { { "patch",
-					 "Whether to show the text that has changed.",
-					 ARGUMENT_BOOL, false },
-				       { "paths", "Only these files and folders.",
-					 ARGUMENT_TEXTS, false },
-				       SANDBOX },
-			.start = boxes_diff,
-			.ended = boxes_diff_ended },
-	[TOOL_APPLY] = { .name = "apply",
-			 .title = "Apply waiting changes",
-			 .description =
-				 "Asks the user, and then makes the changes that diff shows in "
-				 "the user's own folders.",
-			 .flags = TOOL_DESTRUCTIVE | TOOL_OPEN_WORLD,
-			 .output = CONTENT,
-			 .arguments = { { "paths", "Only these files and folders.",
-					  ARGUMENT_TEXTS, false },
-					SANDBOX },
-			 .start = boxes_apply,
-			 .answered = boxes_apply_answered,
-			 .ended = boxes_apply_ended },
-	[TOOL_ALLOW_HOST] = { .name = "allow_host",
-			      .title = "Allow a host",
-			      .description =
-				      "Asks the user whether a sandbox may connect to a host.",
-			      .flags = TOOL_OPEN_WORLD | TOOL_IN_BOX | TOOL_MAKES,
-			      .output = CONTENT,
-			      .arguments = { { "host",
-					       "The host: NAME (ports 80 and 443), NAME:PORT or *.NAME.",
-					       ARGUMENT_TEXT, true },
-					     SANDBOX },
-			      .start = boxes_allow,
-			      .take = boxes_allow_take,
-			      .answered = boxes_allow_answered,
-			      .is_offered = has_network_rules },
+	[TOOL_SANDBOX_CREATE] = {
+		.name = "sandbox_create", .title = "Make a sandbox",
+		.description =
+			"Makes a further sandbox, as fresh as the default one was, "
+			"and returns its sandbox_id.",
+		.output = ID, .arguments = { NAME }, .start = boxes_list,
+		.ended = boxes_make_ended },
+	[TOOL_SANDBOX_LIST] = {
+		.name = "sandbox_list", .title = "List sandboxes",
+		.description =
+			"Lists the sandboxes of this server that live.",
+		.flags = TOOL_READ_ONLY,
+		.output = "\"sandboxes\":{\"type\":\"array\","
+			  "\"items\":{\"type\":\"object\","
+			  "\"properties\":{" ID ",\"state\":{\"type\":\"string\"},"
+			  "\"created\":{\"type\":[\"string\",\"null\"]},"
+			  "\"is_default\":{\"type\":\"boolean\"}}}}",
+		.start = boxes_list, .ended = boxes_list_ended },
+	[TOOL_SANDBOX_END] = {
+		.name = "sandbox_end", .title = "End a sandbox",
+		.description =
+			"Ends a sandbox at once, with all processes and files in "
+			"it. Changes to the user's folders that wait stay kept.",
+		.flags = TOOL_DESTRUCTIVE | TOOL_IDEMPOTENT | TOOL_IN_BOX,
+		.output = ID, .arguments = { SANDBOX }, .start = boxes_end,
+		.take = boxes_end_take },
+	[TOOL_EXEC] = {
+		.name = "exec", .title = "Run a command",
+		.description =
+			"Runs a shell command (command) or a program with its "
+			"arguments (argv) and returns its output and exit code. "
+			"With background it goes on, and the result has an exec_id.",
+		.flags = TOOL_DESTRUCTIVE | TOOL_OPEN_WORLD | TOOL_IN_BOX | TOOL_MAKES,
+		.output = ID ",\"exec_id\":{\"type\":\"integer\"}," ENDED,
+		.arguments = {
+			{ "command", "A line for bash, or sh where there is no bash.",
+			  ARGUMENT_TEXT, false },
+			{ "argv", "A program and its arguments, without a shell.",
+			  ARGUMENT_TEXTS, false },
+			{ "cwd", "The directory to run it in: " A_PATH ".", ARGUMENT_TEXT,
+			  false },
+			{ "env", "Variables for it.", ARGUMENT_VARIABLES, false },
+			{ "stdin", "Its input.", ARGUMENT_TEXT, false },
+			{ "timeout",
+			  "Seconds after which it is killed; 120 by default, "
+			  "none in the background.",
+			  ARGUMENT_SECONDS, false },
+			{ "background", "Whether it goes on behind the result.",
+			  ARGUMENT_BOOL, false },
+			SANDBOX },
+		.start = exec_start, .take = exec_take },
+	[TOOL_EXEC_OUTPUT] = {
+		.name = "exec_output", .title = "Output of a background command",
+		.description =
+			"Returns the output that a background command has printed, "
+			"and whether it has ended.",
+		.flags = TOOL_READ_ONLY | TOOL_IN_BOX,
+		.output = ID ",\"exec_id\":{\"type\":\"integer\"}," ENDED,
+		.arguments = {
+			{ "exec_id", "The number that exec has returned.", ARGUMENT_WHOLE,
+			  true },
+			{ "wait", "Seconds to wait for its end.",
+			  ARGUMENT_SECONDS, false },
+			SANDBOX },
+		.start = exec_output_start, .take = exec_output_take,
+		.late = exec_output_late },
+	[TOOL_EXEC_KILL] = {
+		.name = "exec_kill", .title = "Signal a background command",
+		.description =
+			"Sends a signal to a background command and its process "
+			"group.",
+		.flags = TOOL_DESTRUCTIVE | TOOL_IN_BOX,
+		.output = ID ",\"exec_id\":{\"type\":\"integer\"}",
+		.arguments = {
+			{ "exec_id", "The number that exec has returned.", ARGUMENT_WHOLE,
+			  true },
+			{ "signal", "TERM, INT or KILL; KILL by default.", ARGUMENT_TEXT,
+			  false },
+			SANDBOX },
+		.start = exec_kill_start, .take = exec_kill_take },
+	[TOOL_READ_FILE] = {
+		.name = "read_file", .title = "Read a file",
+		.description =
+			"Returns the text of a file, or an image as an image.",
+		.flags = TOOL_READ_ONLY | TOOL_IN_BOX | TOOL_MAKES,
+		.output = CONTENT,
+		.arguments = {
+			PATH("The file: " A_PATH ".", true),
+			{ "offset", "The first line to read, from 1.",
+			  ARGUMENT_WHOLE, false },
+			{ "limit", "How many lines to read; all by default.",
+			  ARGUMENT_WHOLE,
+			  false },
+			SANDBOX },
+		.start = files_read, .take = files_take },
+	[TOOL_WRITE_FILE] = {
+		.name = "write_file", .title = "Write a file",
+		.description =
+			"Writes a text file, in place of what it held; missing "
+			"folders are made. The last line gets a newline.",
+		.flags = TOOL_DESTRUCTIVE | TOOL_IDEMPOTENT | TOOL_IN_BOX | TOOL_MAKES,
+		.output = CONTENT,
+		.arguments = {
+			PATH("The file: " A_PATH ".", true),
+			{ "content", "The whole text.", ARGUMENT_TEXT, true },
+			SANDBOX },
+		.start = files_write, .take = files_take },
+	[TOOL_EDIT_FILE] = {
+		.name = "edit_file", .title = "Edit a file",
+		.description =
+			"Replaces a text in a file, which must occur exactly once "
+			"there.",
+		.flags = TOOL_DESTRUCTIVE | TOOL_IN_BOX | TOOL_MAKES,
+		.output = CONTENT ",\"diff\":{\"type\":\"string\"}",
+		.arguments = {
+			PATH("The file: " A_PATH ".", true),
+			{ "old_str",
+			  "The text to replace, with enough around it to be the"
+			  " only one.",
+			  ARGUMENT_TEXT, true },
+			{ "new_str", "The text in its place; nothing by default.",
+			  ARGUMENT_TEXT, false },
+			SANDBOX },
+		.start = files_edit, .take = files_take },
+	[TOOL_LIST_DIR] = {
+		.name = "list_dir", .title = "List a folder",
+		.description =
+			"Lists a folder, a name a line; names of folders end with a"
+			" slash.",
+		.flags = TOOL_READ_ONLY | TOOL_IN_BOX | TOOL_MAKES,
+		.output = CONTENT,
+		.arguments = {
+			PATH("The folder: " A_PATH "; the working directory by default.",
+			     false),
+			{ "depth", "How many levels; 1 by default.",
+			  ARGUMENT_WHOLE, false },
+			{ "limit", "At most so many names; 1000 by default.",
+			  ARGUMENT_WHOLE,
+			  false },
+			SANDBOX },
+		.start = files_list, .take = files_take },
+	[TOOL_SEARCH_FILES] = {
+		.name = "search_files", .title = "Find files by name",
+		.description =
+			"Finds files by a pattern such as **/*.py, those changed "
+			"last first.",
+		.flags = TOOL_READ_ONLY | TOOL_IN_BOX | TOOL_MAKES,
+		.output = CONTENT,
+		.arguments = {
+			{ "pattern",
+			  "The pattern: *, ?, [a-z], {a,b}, and ** for any "
+			  "number of folders.",
+			  ARGUMENT_TEXT, true },
+			PATH("The folder that the pattern is about: " A_PATH ".", false),
+			{ "limit", "At most so many files; 100 by default.",
+			  ARGUMENT_WHOLE,
+			  false },
+			SANDBOX },
+		.start = files_search, .take = files_take },
+	[TOOL_GREP] = {
+		.name = "grep", .title = "Find lines in files",
+		.description =
+			"Finds lines by an extended regular expression; the result "
+			"has path:number:line.",
+		.flags = TOOL_READ_ONLY | TOOL_IN_BOX | TOOL_MAKES,
+		.output = CONTENT,
+		.arguments = {
+			{ "pattern", "The regular expression.", ARGUMENT_TEXT, true },
+			PATH("A file or folder: " A_PATH ".", false),
+			{ "include", "Only files whose name matches this, such as *.c.",
+			  ARGUMENT_TEXT, false },
+			{ "ignore_case", "Whether a is A, too.", ARGUMENT_BOOL, false },
+			{ "limit", "At most so many lines; 250 by default.",
+			  ARGUMENT_WHOLE,
+			  false },
+			SANDBOX },
+		.start = files_grep, .take = files_take },
+	[TOOL_RUN_CODE] = {
+		.name = "run_code", .title = "Run Python",
+		.description =
+			"Runs Python in a Jupyter kernel whose variables last, and "
+			"returns its output and its pictures.",
+		.flags = TOOL_DESTRUCTIVE | TOOL_OPEN_WORLD | TOOL_IN_BOX | TOOL_MAKES,
+		.output = CONTENT,
+		.arguments = {
+			{ "code", "The cell.", ARGUMENT_TEXT, true },
+			{ "timeout", "Seconds after which it is interrupted.",
+			  ARGUMENT_SECONDS, false },
+			SANDBOX },
+		.start = files_run_code, .take = files_take, .is_offered = has_jupyter },
+	[TOOL_SNAPSHOT] = {
+		.name = "snapshot", .title = "Keep a sandbox's files",
+		.description =
+			"Keeps the root file system of a sandbox as it is now, "
+			"without the user's folders, for fork.",
+		.output = "\"snapshot\":{\"type\":\"string\"}", .arguments = { SANDBOX },
+		.start = boxes_snapshot, .ended = boxes_snapshot_ended,
+		.is_offered = has_image },
+	[TOOL_FORK] = {
+		.name = "fork", .title = "Branch off a sandbox",
+		.description =
+			"Makes a sandbox whose root file system begins as that of "
+			"another one, or of a snapshot.",
+		.output = ID,
+		.arguments = {
+			{ "snapshot",
+			  "What snapshot has returned; the sandbox as it is now"
+			  " if this is left out.",
+			  ARGUMENT_TEXT, false },
+			NAME, SANDBOX },
+		.start = boxes_fork, .ended = boxes_make_ended, .is_offered = has_image },
+	[TOOL_DIFF] = {
+		.name = "diff", .title = "Show waiting changes",
+		.description =
+			"Shows what a sandbox has changed in folders of the user "
+			"that are shown to it as copies.",
+		.flags = TOOL_READ_ONLY,
+		.output = CONTENT,
+		.arguments = {
+			{ "patch", "Whether to show the text that has changed.",
+			  ARGUMENT_BOOL, false },
+			{ "paths", "Only these files and folders.",
+			  ARGUMENT_TEXTS, false },
+			SANDBOX },
+		.start = boxes_diff, .ended = boxes_diff_ended },
+	[TOOL_APPLY] = {
+		.name = "apply", .title = "Apply waiting changes",
+		.description =
+			"Asks the user, and then makes the changes that diff shows "
+			"in the user's own folders.",
+		.flags = TOOL_DESTRUCTIVE | TOOL_OPEN_WORLD,
+		.output = CONTENT,
+		.arguments = {
+			{ "paths", "Only these files and folders.",
+			  ARGUMENT_TEXTS, false },
+			SANDBOX },
+		.start = boxes_apply, .answered = boxes_apply_answered,
+		.ended = boxes_apply_ended },
+	[TOOL_ALLOW_HOST] = {
+		.name = "allow_host", .title = "Allow a host",
+		.description =
+			"Asks the user whether a sandbox may connect to a host.",
+		.flags = TOOL_OPEN_WORLD | TOOL_IN_BOX | TOOL_MAKES,
+		.output = CONTENT,
+		.arguments = {
+			{ "host",
+			  "The host: NAME (ports 80 and 443), NAME:PORT or "
+			  "*.NAME.",
+			  ARGUMENT_TEXT, true },
+			SANDBOX },
+		.start = boxes_allow, .take = boxes_allow_take,
+		.answered = boxes_allow_answered, .is_offered = has_network_rules },
 };
+/* clang-format on */
 
 const struct tool *tools_find(const char *name, uint32_t offered)
 {
@@ -383,7 +358,7 @@ uint32_t tools_for(const struct policy *p)
 	return all;
 }
 
-/* --- as the protocol lists them ------------------------------------------------------ */
+/* --- as the protocol lists them -------------------------------------------- */
 
 static const char *const schemas[] = {
 	[ARGUMENT_TEXT] = "\"type\":\"string\"",
@@ -473,7 +448,7 @@ void tools_write(struct buffer *b, uint32_t offered)
 	json_write_close(b, "]");
 }
 
-/* --- arguments ------------------------------------------------------------------------ */
+/* --- arguments ------------------------------------------------------------- */
 
 static int check_texts(const struct json_at *at, struct err *e)
 {

@@ -111,8 +111,8 @@ void files_run_code(struct job *j);
 void files_take(struct job *j, const struct hutch_message *m);
 
 /* boxes.c */
-void boxes_create(struct job *j);
 void boxes_list(struct job *j);
+void boxes_make_ended(struct job *j, const struct command *p);
 void boxes_list_ended(struct job *j, const struct command *p);
 void boxes_end(struct job *j);
 void boxes_end_take(struct job *j, const struct hutch_message *m);

@@ -129,6 +129,10 @@ serves() {
 	serves outlive
 }
 
+@test "a server has 32 sandboxes at most" {
+	serves many_sandboxes
+}
+
 @test "--sandbox names the default sandbox, which may be there already" {
 	"$HUTCH" create box >out
 	"$HUTCH" exec box sh -c 'echo here >/tmp/a'

@@ -77,7 +77,12 @@ class Server:
         return self.id
 
     def answer(self, number):
-        while (message := self.receive()).get("id") != number or "method" in message:
+        def is_it(message):
+            return message.get("id") == number and "method" not in message
+        for message in filter(is_it, self.others):
+            self.others.remove(message)
+            return message
+        while not is_it(message := self.receive()):
             self.others.append(message)
         return message
 
@@ -334,6 +339,18 @@ def cancellation(s):
     wait_until(lambda: "sleep" not in text(s.tool("exec", command=names)))
     assert n not in [m.get("id") for m in s.others]
     assert s.ask("ping") == {}
+
+
+def many_sandboxes(s):
+    s.initialize()
+    s.tool("exec", command="true")
+    for _ in range(31):
+        s.request("tools/call", {"name": "sandbox_create", "arguments": {}})
+    made = [s.answer(number)["result"] for number in range(s.id - 30, s.id + 1)]
+    assert not any(r["isError"] for r in made), made
+    assert "32 sandboxes" in text(s.tool("sandbox_create"))
+    s.tool("sandbox_end", sandbox_id=made[0]["structuredContent"]["sandbox_id"])
+    assert not s.tool("sandbox_create")["isError"]
 
 
 def many_calls(s):
