@@ -242,7 +242,8 @@ struct file {
 };
 
 struct writing {
-	struct visit *visit;
+	struct visit
+		*visit; /* NULL: the request is gone, and the spool has not come yet */
 	int spool;	    /* owned; -1: not there yet */
 	uint64_t end;	    /* of the spool */
 	struct file *files; /* owned, in the order in which they came */
@@ -253,16 +254,13 @@ struct writing {
 	struct copy copy;
 	struct buffer tar; /* what could not be written yet */
 	bool is_read;
+	bool is_asking; /* for the spool */
 	char *failure; /* owned */
 	struct buffer reply;
 };
 
-void files_write_closed(struct visit *v)
+static void writing_free(struct writing *w)
 {
-	struct writing *w = v->state;
-
-	if (!w)
-		return;
 	copy_close(&w->copy);
 	own_close(&w->spool);
 	while (w->files) {
@@ -279,16 +277,32 @@ void files_write_closed(struct visit *v)
 	free(w);
 }
 
-static void on_spool(void *context, struct spawn_answer *a)
+void files_write_closed(struct visit *v)
 {
-	struct visit *v = context;
 	struct writing *w = v->state;
 
+	if (!w)
+		return;
+	w->visit = NULL;
+	if (!w->is_asking)
+		writing_free(w);
+}
+
+static void on_spool(void *context, struct spawn_answer *a)
+{
+	struct writing *w = context;
+
+	w->is_asking = false;
+	if (!w->visit) {
+		writing_free(w);
+		return;
+	}
 	w->spool = a->fd;
 	a->fd = -1;
 	if (w->spool < 0)
-		e2b_fail(v, 507, a->message ? a->message : "no room for the upload");
-	http_go_on(v->request);
+		e2b_fail(w->visit, 507,
+			 a->message ? a->message : "no room for the upload");
+	http_go_on(w->visit->request);
 }
 
 void files_write_begin(struct visit *v)
@@ -313,7 +327,8 @@ void files_write_begin(struct visit *v)
 	else
 		http_take_bytes(v->request, FILES_MAX);
 	http_hold(v->request);
-	spawn_link_ask(&v->gateway->link, &o, v, on_spool);
+	w->is_asking = true;
+	spawn_link_ask(&v->gateway->link, &o, w, on_spool);
 }
 
 static struct file *add_file(struct writing *w, const char *name)
