@@ -13,6 +13,7 @@
  *	e2b_envd.c	   which sandbox a request is about, and whether it may pass; the routes
  *	e2b_process.c	   process.Process
  *	e2b_filesystem.c   filesystem.Filesystem
+ *	e2b_watch.c	   its calls that watch folders
  *	e2b_files.c	   /files
  *	e2b_code.c	   the code interpreter
  *
@@ -36,6 +37,7 @@
 /* --- a sandbox (e2b_sandbox.c) -------------------------------------------------- */
 
 struct e2b_process;
+struct e2b_watcher;
 
 struct e2b {
 	struct box *box;
@@ -49,6 +51,7 @@ struct e2b {
 	bool is_paused; /* by its client, or at its end */
 	struct timer timer;
 	struct e2b_process *processes;
+	struct e2b_watcher *watchers;
 	int64_t cells, executions; /* counters: of actions, and of what clients ran */
 };
 
@@ -151,6 +154,15 @@ bool filesystem_ask(struct box *b, const char *path, void *context, box_answer *
 		    struct hutch_error *e);
 /* The absolute path in the answer, allocated; "": there is none. */
 char *filesystem_path(const char *observation);
+
+/* --- watching folders (e2b_watch.c) ----------------------------------------------- */
+
+void watch_create(struct visit *v);
+void watch_stream(struct visit *v);
+void watch_closed(struct visit *v);
+void watch_events(struct visit *v);
+void watch_remove(struct visit *v);
+void watchers_free(struct e2b *x);
 
 /* --- /files (e2b_files.c) --------------------------------------------------------- */
 

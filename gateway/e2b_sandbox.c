@@ -94,6 +94,7 @@ static void e2b_free(void *extra)
 
 	loop_stop(x->box->all->loop, &x->timer);
 	processes_free(x);
+	watchers_free(x);
 	free(x->template);
 	free(x->metadata);
 	free(x);

@@ -367,6 +367,52 @@ signed() {
 	envd filesystem.Filesystem/Stat '{"path":"link"}' && is 200 '.entry | [.type, .symlinkTarget]' '["FILE_TYPE_SYMLINK","x"]'
 }
 
+# next_message: reads a message of the stream at descriptor 7, to message.
+next_message() {
+	local size
+	size=$(dd bs=1 count=5 status=none <&7 | od -An -tu1 | awk '{ print $4 * 256 + $5 }')
+	message=$(dd bs=1 count="$size" status=none <&7)
+	echo "$message"
+}
+
+@test "a folder is watched, by a stream and by a client that asks" {
+	serve
+	sandbox
+	envd filesystem.Filesystem/MakeDir '{"path":"d/sub"}' && is 200
+	envd filesystem.Filesystem/CreateWatcher '{"path":"d","recursive":true}' && is 200 '.watcherId | length' 16
+	local watcher events=
+	watcher=$(jq -r .watcherId <<<"$body")
+	"$here/connect.py" send '{"path":"d"}' >"$T/messages"
+	mkfifo "$T/watch"
+	curl -sSN -m "$PATIENCE" -H "E2b-Sandbox-Id: $id" -H "X-Access-Token: $token" -o "$T/watch" \
+		-H 'Content-Type: application/connect+json' --data-binary "@$T/messages" \
+		"$url/filesystem.Filesystem/WatchDir" 3>&- &
+	started+=($!)
+	exec 7<"$T/watch"
+	next_message && [[ $message == '{"start":{}}' ]]
+	call process.Process/Start "$(start 'cd d; >sub/below; >"a b"; mv "a b" c; rm c')"
+	local want
+	for want in 'a b CREATE' 'a b RENAME' 'c CREATE' 'c REMOVE'; do
+		next_message && [[ $message == "{\"filesystem\":{\"name\":\"${want% *}\",\"type\":\"EVENT_TYPE_${want##* }\"}}" ]]
+	done
+	# This call is there to be asked again.
+	until [[ $events == *'"c","type":"EVENT_TYPE_REMOVE"'* ]]; do
+		envd filesystem.Filesystem/GetWatcherEvents "{\"watcherId\":\"$watcher\"}" && is 200 || return 1
+		events+=$body
+	done
+	[[ $events == '{"events":['*'"sub/below","type":"EVENT_TYPE_CREATE"'* ]]
+	envd filesystem.Filesystem/RemoveWatcher "{\"watcherId\":\"$watcher\"}" && is 200 . '{}'
+	envd filesystem.Filesystem/GetWatcherEvents "{\"watcherId\":\"$watcher\"}" && is 404
+	envd filesystem.Filesystem/CreateWatcher '{"path":"none"}' && is 404 .code '"not_found"'
+	envd filesystem.Filesystem/CreateWatcher '{"path":"/etc/hostname"}' && is 400
+	local one
+	for one in {1..16}; do
+		envd filesystem.Filesystem/CreateWatcher '{"path":"d"}'
+	done
+	is 429 .code '"resource_exhausted"'
+	envd process.Process/List '{}' && is 200 .processes '[]'
+}
+
 @test "a paused sandbox is gone for its clients until they connect to it" {
 	serve
 	sandbox
