@@ -49,6 +49,7 @@ struct e2b {
 	bool pauses;	/* it is paused at its end, not removed */
 	bool resumes;	/* a request to a paused one makes it go on */
 	bool is_paused; /* by its client, or at its end */
+	bool is_ending; /* it is being removed, and is gone for its clients */
 	struct timer timer;
 	struct e2b_process *processes;
 	struct e2b_watcher *watchers;
@@ -68,11 +69,14 @@ struct e2b *e2b_attach(struct box *b, const struct e2b *settings);
 /* The settings of a sandbox; those that another server wrote down are read first.  NULL: it is
  * none of E2B's. */
 struct e2b *e2b_of(struct box *b);
+/* Whether it is there for its clients; it is not while it is being removed. */
+bool e2b_is_there(struct box *b);
 /* Its end is in so many seconds. */
 void e2b_extend(struct e2b *x, uint64_t seconds);
 
-/* Finds the sandboxes of an earlier server, whose time begins anew. */
-void e2b_adopt(struct boxes *all);
+/* Begins to read the settings of an earlier server's sandboxes, whose time begins anew; until
+ * they are read, `waiting` counts them. */
+void e2b_adopt(struct boxes *all, size_t *waiting);
 
 /* --- Connect (e2b_connect.c) ----------------------------------------------------- */
 

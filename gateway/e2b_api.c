@@ -167,10 +167,7 @@ static bool read_timeout(struct visit *v, const struct json_at *root, uint64_t *
 /* The sandbox of a path; NULL: the request is answered. */
 static struct e2b *sandbox_of(struct visit *v)
 {
-	struct e2b *x = v->box && v->box->state != BOX_ENDED &&
-					v->box->state != BOX_FAILED
-				? e2b_of(v->box)
-				: NULL;
+	struct e2b *x = v->box && e2b_is_there(v->box) ? e2b_of(v->box) : NULL;
 
 	if (!x)
 		e2b_fail(v, 404, "The sandbox was not found");
@@ -424,9 +421,8 @@ static void list_all(struct visit *v)
 	json_write_begin(&json);
 	json_write_open(&json, NULL, "[");
 	for (struct box *b = v->gateway->boxes.first; b; b = b->next) {
-		const struct e2b *x = b->state == BOX_RUNNING || b->state == BOX_PAUSED
-					      ? e2b_of(b)
-					      : NULL;
+		const struct e2b *x =
+			e2b_is_there(b) && b->state != BOX_STARTING ? e2b_of(b) : NULL;
 
 		if (!x || !is_asked(v, x) || at++ < from || at > from + most)
 			continue;
@@ -454,8 +450,9 @@ static void get_one(struct visit *v)
 static void on_done(void *context, struct box *b, const struct hutch_error *why)
 {
 	struct visit *v = context;
+	struct e2b *x = b->extra;
 
-	(void)b;
+	x->is_ending &= !why;
 	if (why && why->kind == HUTCH_NOT_FOUND)
 		e2b_fail(v, 404, "The sandbox was not found");
 	else if (why)
@@ -468,8 +465,10 @@ static void remove_it(struct visit *v)
 {
 	struct e2b *x = sandbox_of(v);
 
-	if (x)
-		box_remove(x->box, v, on_done);
+	if (!x)
+		return;
+	x->is_ending = true;
+	box_remove(x->box, v, on_done);
 }
 
 static void pause_it(struct visit *v)

@@ -187,7 +187,7 @@ static bool is_there(const struct visit *v)
 {
 	const struct e2b *x = v->box ? e2b_of(v->box) : NULL;
 
-	if (!v->box || v->box->state == BOX_ENDED || v->box->state == BOX_FAILED)
+	if (!v->box || !e2b_is_there(v->box))
 		return false;
 	return !x || !x->is_paused || x->resumes;
 }

@@ -100,14 +100,23 @@ static void e2b_free(void *extra)
 	free(x);
 }
 
+static void on_removed(void *context, struct box *b, const struct hutch_error *why)
+{
+	struct e2b *x = context;
+
+	(void)b;
+	x->is_ending = why == NULL;
+}
+
 static void on_end(void *context)
 {
 	struct e2b *x = context;
 
-	if (x->box->state == BOX_ENDED || x->box->state == BOX_FAILED)
+	if (!e2b_is_there(x->box))
 		return;
 	if (!x->pauses) {
-		box_remove(x->box, NULL, NULL);
+		x->is_ending = true;
+		box_remove(x->box, x, on_removed);
 		return;
 	}
 	x->is_paused = true;
@@ -160,16 +169,29 @@ struct e2b *e2b_of(struct box *b)
 	return x;
 }
 
+bool e2b_is_there(struct box *b)
+{
+	const struct e2b *x = e2b_of(b);
+
+	return b->state != BOX_ENDED && b->state != BOX_FAILED && !(x && x->is_ending);
+}
+
 static void on_reached(void *context, struct box *b, const struct hutch_error *why)
 {
-	(void)context;
+	size_t *waiting = context;
+
+	--*waiting;
 	if (!why)
 		(void)e2b_of(b);
 }
 
-void e2b_adopt(struct boxes *all)
+void e2b_adopt(struct boxes *all, size_t *waiting)
 {
+	*waiting = 1; /* an answer may come at once */
 	for (struct box *b = all->first; b; b = b->next)
-		if (b->kind == BOX_PLAIN)
-			box_reach(b, NULL, on_reached);
+		if (b->kind == BOX_PLAIN) {
+			++*waiting;
+			box_reach(b, waiting, on_reached);
+		}
+	--*waiting;
 }

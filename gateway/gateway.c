@@ -299,21 +299,29 @@ static void on_broken(void *context)
 
 static void on_found(void *context)
 {
-	bool *is_found = context;
+	size_t *waiting = context;
 
-	*is_found = true;
+	--*waiting;
+}
+
+static int wait_for(struct gateway *g, const size_t *waiting, struct err *e)
+{
+	while (*waiting > 0 && !g->is_over)
+		if (loop_step(&g->loop, -1, e) < 0)
+			return -1;
+	return 0;
 }
 
 /* Finds the sandboxes of an earlier run; requests wait in the kernel's queue until then. */
 static int find_boxes(struct gateway *g, struct err *e)
 {
-	bool is_found = false;
+	size_t waiting = 1;
 
-	boxes_find(&g->boxes, &is_found, on_found);
-	while (!is_found && !g->is_over)
-		if (loop_step(&g->loop, -1, e) < 0)
-			return -1;
-	return 0;
+	boxes_find(&g->boxes, &waiting, on_found);
+	if (wait_for(g, &waiting, e) < 0)
+		return -1;
+	e2b_adopt(&g->boxes, &waiting);
+	return wait_for(g, &waiting, e);
 }
 
 static int start(struct gateway *g, const int fds[2], const struct http_tls *tls,
@@ -348,10 +356,7 @@ int gateway_run(const struct serve *s, int link, const int fds[2],
 	g.link.broken = on_broken;
 	g.patience = (struct timer){ .context = &g, .expired = on_patience };
 	boxes_init(&g.boxes, s, &g.loop, &g.link);
-	if (find_boxes(&g, e) < 0)
-		return -1;
-	e2b_adopt(&g.boxes);
-	if (start(&g, fds, tls, e) < 0)
+	if (find_boxes(&g, e) < 0 || start(&g, fds, tls, e) < 0)
 		return -1;
 	while (!g.is_over && !(g.is_stopping && is_quiet(&g)))
 		if (loop_step(&g.loop, -1, e) < 0)
