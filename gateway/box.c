@@ -75,6 +75,16 @@ static struct box *box_new(struct boxes *all, const char *id, enum box_kind kind
 	return b;
 }
 
+void box_hold(struct box *b)
+{
+	b->holds++;
+}
+
+void box_release(struct box *b)
+{
+	b->holds--;
+}
+
 /* --- waiting ------------------------------------------------------------------ */
 
 static void wait_for(struct box *b, bool wants_running, void *context, box_ready *ready)
@@ -396,7 +406,16 @@ static struct steer *steer_new(struct box *b, void *context, box_ready *done)
 	if (!s)
 		abort();
 	*s = (struct steer){ context, done, b };
+	box_hold(b);
 	return s;
+}
+
+static void steer_end(struct steer *s, const struct hutch_error *why)
+{
+	if (s->done)
+		s->done(s->context, s->box, why);
+	box_release(s->box);
+	free(s);
 }
 
 static void on_paused(void *context, const struct hutch_message *m)
@@ -406,9 +425,7 @@ static void on_paused(void *context, const struct hutch_message *m)
 
 	if (m->error.kind == HUTCH_OK)
 		s->box->state = BOX_PAUSED;
-	if (s->done)
-		s->done(s->context, s->box, is_ok ? NULL : &m->error);
-	free(s);
+	steer_end(s, is_ok ? NULL : &m->error);
 }
 
 static void pause_now(void *context, struct box *b, const struct hutch_error *why)
@@ -423,9 +440,7 @@ static void pause_now(void *context, struct box *b, const struct hutch_error *wh
 		box_untag(tag);
 		why = &e;
 	}
-	if (s->done)
-		s->done(s->context, b, why);
-	free(s);
+	steer_end(s, why);
 }
 
 void box_pause(struct box *b, void *context, box_ready *done)
@@ -442,12 +457,13 @@ static void on_epoch(void *context, struct spawn_answer *a)
 	if (a->kind || json_uint(&a->said, &number, NULL) < 0) {
 		strncat(e.message, a->kind ? a->message : "a number was expected",
 			sizeof(e.message) - 1);
-		s->done(s->context, s->box, &e);
-	} else {
-		s->box->epoch = (unsigned)number;
-		box_use(s->box, s->context, s->done);
+		steer_end(s, &e);
+		return;
 	}
-	free(s);
+	s->box->epoch = (unsigned)number;
+	box_use(s->box, s->context, s->done);
+	s->done = NULL;
+	steer_end(s, NULL);
 }
 
 void box_resume(struct box *b, void *context, box_ready *done)
@@ -500,11 +516,9 @@ static void on_removed(void *context, struct spawn_answer *a)
 						  .message = "the sandbox was ended" };
 		on_end(b, &gone);
 	}
-	if (s->done)
-		s->done(s->context, b, is_ok ? NULL : &e);
-	free(s);
 	b->is_removed |= is_ok;
 	sweep_soon(b->all);
+	steer_end(s, is_ok ? NULL : &e);
 }
 
 void box_remove(struct box *b, void *context, box_ready *done)
@@ -529,7 +543,8 @@ void box_drop(struct box *b)
 static bool is_over(const struct box *b, int64_t now)
 {
 	return b->state == BOX_ENDED && b->busy == 0 && !b->streams && !b->waits &&
-	       !b->is_opening && (b->is_removed || now - b->used_ms > REMEMBER_MS);
+	       !b->is_opening && b->holds == 0 &&
+	       (b->is_removed || now - b->used_ms > REMEMBER_MS);
 }
 
 static void sweep(void *context)

@@ -49,7 +49,8 @@ struct box {
 	char *info;		    /* owned: the last answer to `info`; NULL: none */
 	struct box_wait *waits;	    /* owned */
 	struct box_stream *streams; /* owned: those that want the output of processes */
-	unsigned busy;		    /* requests under way */
+	unsigned busy;		    /* calls under way, which keep it from being paused */
+	unsigned holds; /* others that point to it, which keep it from being freed */
 	int64_t used_ms;	    /* when the last one ended */
 	void *extra;	   /* what a protocol keeps about it; NULL: nothing */
 	void (*extra_free)(void *extra); /* called when the sandbox is forgotten */
@@ -72,6 +73,10 @@ void boxes_find(struct boxes *all, void *context, void (*done)(void *context));
 
 struct box *box_by_id(struct boxes *all, const char *id, size_t len);
 struct box *box_by_session(struct boxes *all, const char *session);
+
+/* While it is held it stays in memory, also if it has ended. */
+void box_hold(struct box *b);
+void box_release(struct box *b);
 
 /* Makes a sandbox; o->name, its labels for `kind` and `session` are set here.  NULL: there are
  * BOXES_MAX.  It can be used when box_use() says so. */

@@ -185,6 +185,8 @@ static bool check(struct visit *v)
 	v->route = find_route(v, &status);
 	if (v->route && v->word_count > 0 && !v->table->claims)
 		v->box = box_by_id(&v->gateway->boxes, v->words[0], strlen(v->words[0]));
+	if (v->box)
+		box_hold(v->box); /* its body may take longer than the sandbox lives */
 	/* A path that does not exist is told to those alone that have a key. */
 	if (v->route ? !may_pass(v) : !has_operators_key(v)) {
 		visit_fail(v, 403, "Invalid API Key");
@@ -256,6 +258,8 @@ static void on_closed(void *context, struct http_request *r)
 		return;
 	if (v->route && v->route->closed)
 		v->route->closed(v);
+	if (v->box)
+		box_release(v->box);
 	clear_words(v);
 	free(v);
 }

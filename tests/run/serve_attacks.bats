@@ -1,0 +1,17 @@
+#!/usr/bin/env bats
+# Attacks on `hutch serve`: clients with a key and without one, and a front that was taken over
+# (serve_attacks.py has the cases).
+
+load helpers
+
+attack() {
+	as_who env BUILD="$BUILD" timeout "$PATIENCE" "$here/serve_attacks.py" "$HUTCH" "$1"
+}
+
+@test "many stops of one runtime at once end it once" {
+	attack stop_at_once
+}
+
+@test "a request whose body comes after its sandbox is gone is answered" {
+	attack body_outlives
+}

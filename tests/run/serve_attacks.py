@@ -1,0 +1,139 @@
+#!/usr/bin/env -S python3 -SE
+"""serve_attacks.py HUTCH CASE: attacks `hutch serve` as a client with a key, as a stranger, and in
+the place of its front (serve_front.c, in $BUILD)."""
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+
+HUTCH, BUILD = sys.argv[1], os.environ["BUILD"]
+COMMAND = ["python", "-m", "openhands.runtime.action_execution_server", "60000", "--working-dir", "/workspace",
+           "--no-enable-browser"]
+
+
+def hutch(*words):
+    return subprocess.run([HUTCH, *words], capture_output=True, text=True, check=False).stdout
+
+
+class Server:
+    """`hutch serve`, and clients of it."""
+
+    def __init__(self, *words):
+        key = tempfile.mkdtemp() + "/key"
+        self.process = subprocess.Popen(
+            [HUTCH, "serve", "-q", "--listen", "127.0.0.1:0", "--key-file", key, *words],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        self.address = ("127.0.0.1", int(self.process.stdout.readline().rsplit(":", 1)[1]))
+        with open(key, encoding="ascii") as f:
+            self.key = f.read().strip()
+
+    def head(self, method, path, length, fields):
+        fields = {"Host": "localhost", "X-API-Key": self.key, "Content-Length": length, **fields}
+        lines = [f"{name}: {value}\r\n" for name, value in fields.items() if value is not None]
+        return f"{method} {path} HTTP/1.1\r\n{''.join(lines)}\r\n".encode()
+
+    def send(self, data):
+        client = socket.create_connection(self.address)
+        client.sendall(data)
+        return client
+
+    def take(self, client):
+        """The status of an answer and its body; None: the server closed the connection without one."""
+        with client, client.makefile("rb") as lines:
+            words = lines.readline().split()
+            length = 0
+            for line in iter(lines.readline, b"\r\n"):
+                if not line:
+                    return None
+                if line.lower().startswith(b"content-length:"):
+                    length = int(line.split(b":")[1])
+            body = lines.read(length)
+        try:
+            return int(words[1]), json.loads(body)
+        except ValueError:
+            return int(words[1]), body
+
+    def begin(self, method, path, body=None, **fields):
+        data = b"" if body is None else json.dumps(body).encode()
+        return self.send(self.head(method, path, len(data), fields) + data)
+
+    def call(self, method, path, body=None, **fields):
+        return self.take(self.begin(method, path, body, **fields))
+
+    def start(self, session, **members):
+        status, got = self.call("POST", "/start", {"image": "host", "session_id": session, "command": COMMAND,
+                                                   "environment": {}, **members})
+        assert status == 200, (status, got)
+        return got["runtime_id"], got["session_api_key"]
+
+    def runtimes(self):
+        return {r["session_id"]: r for r in self.call("GET", "/list")[1]["runtimes"]}
+
+    def is_well(self):
+        assert self.call("GET", "/health") == (200, {"status": "ok"})
+        assert self.process.poll() is None
+
+    def end(self):
+        self.process.terminate()
+        assert self.process.wait() == 0
+
+
+def at_once(count, what):
+    got = []
+    threads = [threading.Thread(target=lambda: got.append(what())) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return got
+
+
+# --- clients with a key -----------------------------------------------------------------
+
+
+def stop_at_once(s):
+    for i in range(8):
+        runtime, _ = s.start(f"session-{i}")
+        got = at_once(6, lambda box=runtime: s.call("POST", "/stop", {"runtime_id": box})[0])
+        assert set(got) <= {200, 404}, got
+    s.is_well()
+
+
+def body_outlives(s):
+    runtime, key = s.start("session")
+    body = json.dumps({"action": {"action": "run", "args": {"command": "true"}}}).encode()
+    clients = [s.send(s.head("POST", f"/{runtime}/execute_action", len(body), {"X-Session-API-Key": key}))
+               for _ in range(4)]
+    assert s.call("DELETE", f"/v1/sandboxes/{runtime}")[0] == 200
+    s.runtimes()  # the server has forgotten the sandbox by now, unless it is held
+    for client in clients:
+        client.sendall(body)
+        assert s.take(client)[0] == 404
+    s.is_well()
+
+
+CASES = {f.__name__: f for f in ()}
+SERVED = {f.__name__: f for f in (stop_at_once, body_outlives)}
+OPTIONS = {"operators_options": ["--", "--image", "host"]}
+
+
+def main(case):
+    try:
+        if case in CASES:
+            CASES[case]()
+            return
+        server = Server(*OPTIONS.get(case, []))
+        try:
+            SERVED[case](server)
+            server.end()
+        finally:
+            server.process.kill()
+    finally:
+        for box in hutch("ps", "--all", "--quiet").split():
+            hutch("rm", "--force", box)
+
+
+main(sys.argv[2])
