@@ -78,7 +78,7 @@ struct e2b_watcher {
 	struct timer ping;
 };
 
-/* Of a request until its program has been started. */
+/* The request waits until its program has been started. */
 struct watch_start {
 	struct visit *visit;
 	char *path; /* owned */

@@ -158,7 +158,7 @@ def gone(server, box):
     def request(path, body, *fields):
         return server.head("POST " + path, f"Content-Length: {len(body)}", *fields) + body
 
-    action = b'{"action":{"action":"run","args":{"command":"sleep 0.1"}}}'
+    action = b'{"action":{"action":"run","args":{"command":"head -c 20000000 /dev/urandom | sha256sum"}}}'
     process = b'{"argv":["sleep","1000"]}'
     for text in (request(f"/{box}/execute_action", action), request(f"/v1/sandboxes/{box}/exec", process),
                  server.head(f"GET /v1/sandboxes/{box}/events")):

@@ -90,7 +90,7 @@ static int try_memory(void)
 	return page == MAP_FAILED ? -1 : munmap(page, 4096);
 }
 
-/* What the front can no longer do, and what it still needs. */
+/* Each call that the front can no longer make, and each that it still needs. */
 static const struct attempt {
 	const char *name;
 	int (*try)(void);
