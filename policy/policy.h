@@ -126,6 +126,8 @@ struct policy {
 	bool takes_actions;   /* for hutch act, which is given no command */
 	bool lints;	      /* --lint */
 	bool is_interactive;  /* -i: stdin is passed on */
+	bool is_server;	      /* --mcp: refused hosts are told at once, since the command
+			       * lasts */
 	bool has_terminal;    /* -t: the command gets a terminal */
 	bool is_read_only;    /* --read-only */
 	bool inherits_stdio;  /* --stdio inherit */

@@ -439,7 +439,7 @@ static int take_interactive(struct run_options *o, const char *value, struct err
 
 static int take_mcp(struct run_options *o, const char *value, struct err *e)
 {
-	o->is_mcp = true;
+	o->policy->is_server = true;
 	return take_interactive(o, value, e);
 }
 

@@ -469,7 +469,7 @@ static int check_mcp(const struct run_options *o, struct err *e)
 {
 	const struct policy *p = o->policy;
 
-	if (!o->is_mcp || !(p->has_terminal || p->inherits_stdio))
+	if (!p->is_server || !(p->has_terminal || p->inherits_stdio))
 		return 0;
 	(void)err_set(e, ERR_USAGE, "--mcp and %s exclude each other",
 		      p->has_terminal ? "-t" : "--stdio inherit");

@@ -42,7 +42,6 @@ struct run_options {
 	bool has_entrypoint_flag; /* --entrypoint was given as a flag: a policy may have it
 				   * for other verbs */
 	bool detaches; /* --detach */
-	bool is_mcp;   /* --mcp: the command is a server of the Model Context Protocol */
 	bool has_dashes; /* "--" stood behind the flags */
 	int lease_fd; /* of hutch create: the socket whose end ends the sandbox (--lease);
 		       * 0: not given */

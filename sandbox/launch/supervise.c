@@ -30,6 +30,8 @@
 #include "base/own.h"
 #include "egress/launch/egress_news.h"
 #include "egress/launch/egress_orders.h"
+#include "egress/launch/refused_host.h"
+#include "policy/policy.h"
 #include "protocol/message.h"
 #include "sandbox/kernel/countdown.h"
 #include "sandbox/kernel/stdio.h"
@@ -325,12 +327,24 @@ static void turn(struct supervisor *s)
 		serve(s, w, clock_ms());
 }
 
+/* Tells of a refused host now: a server goes on, and ends with 0 in spite of it. */
+static void tell_refused(const struct refused_host *host)
+{
+	AUTO_FREE char *sentence = refused_host_sentence(host);
+	AUTO_FREE char *remedy = refused_host_remedy(host);
+
+	note_print("%s", sentence);
+	note_print("hint: %s", remedy);
+}
+
 static void on_egress_news(void *context, const struct egress_news *n, int64_t now)
 {
 	struct supervisor *s = context;
 
 	/* The result has all refused hosts in the end. */
-	(void)launch_hear(s->run->launch, n, now);
+	const struct refused_host *host = launch_hear(s->run->launch, n, now);
+	if (host && s->run->launch->policy->is_server && refused_host_is_news(host))
+		tell_refused(host);
 	if (n->kind == EGRESS_NEWS_ASK)
 		egress_deny(launch_egress(s->run->launch), n);
 	if (n->kind == EGRESS_NEWS_LOST)

@@ -197,3 +197,7 @@ serves() {
 	hutch run -- cat <in
 	[[ $status == 0 && -z $output ]]
 }
+
+@test "hutch run --mcp tells of a refused host while the server goes on" {
+	serves refused
+}

@@ -614,6 +614,16 @@ def no_peer(s):
     assert server.wait(PATIENCE) == 0
 
 
+def refused(_):
+    server = subprocess.Popen([HUTCH, "run", "--mcp", "--allow", "example.org", "--", "sh", "-c",
+                               "curl -s http://example.com; read line; exit 0"],
+                              stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert "a connection to example.com was refused" in server.stderr.readline()
+    assert "hint: --allow example.com" in server.stderr.readline()
+    assert server.poll() is None
+    assert server.communicate("", PATIENCE)[1] == "" and server.returncode == 0
+
+
 if __name__ == "__main__":
     HUTCH = sys.argv[1]
     with_options = Server(*sys.argv[3:])
