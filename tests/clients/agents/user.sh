@@ -48,14 +48,17 @@ mcp_clients() {
 	for way in legacy modern; do
 		PATH=$STORE/e2b/bin:$PATH node "$STORE/mcp-modules/mcp_sdk.mjs" $way || echo "not ok - npm's client ends, $way"
 	done
-	PATH=$STORE/e2b/bin:$PATH "$STORE/mcp-modules/node_modules/.bin/mcp-inspector" --cli "$HUTCH" mcp \
-		--method tools/call --tool-name exec --tool-arg 'command=echo hi' >"$T/inspected" 2>&1 || true
+	# The inspector gives a server few of its variables.
+	PATH=$STORE/e2b/bin:$PATH "$STORE/mcp-modules/node_modules/.bin/mcp-inspector" --cli \
+		-e XDG_RUNTIME_DIR="$XDG_RUNTIME_DIR" "$HUTCH" mcp --method tools/call \
+		--tool-name exec --tool-arg 'command=echo hi' >"$T/inspected" 2>&1 || true
 	if grep -q '"stdout": "hi' "$T/inspected"; then
 		echo "ok - MCP's inspector calls a tool"
 	else
 		sed 's/^/# /' "$T/inspected"
 		echo "not ok - MCP's inspector calls a tool"
 	fi
+	"$HUTCH" ps -q | xargs -r "$HUTCH" rm -f >/dev/null
 }
 
 # number: gives each test its number, and makes other lines, such as those of a client, comments.
