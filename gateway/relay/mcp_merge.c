@@ -5,6 +5,7 @@
 
 #include "base/json_write.h"
 #include "base/list.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "gateway/relay/mcp_message.h"
 
@@ -43,15 +44,20 @@ const struct mcp_merging *mcp_merging_of(const char *method)
 	return NULL;
 }
 
-void mcp_merge_init(struct mcp_merge *m, const struct mcp_merging *how, size_t max)
+void mcp_merge_init(struct mcp_merge *m, const struct mcp_merging *how, size_t count,
+		    size_t max)
 {
-	*m = (struct mcp_merge){ .how = how };
-	buffer_init(&m->items, max);
+	*m = (struct mcp_merge){ .how = how, .count = count, .max = max };
+	m->lists = mem_zeroed(count, sizeof(*m->lists));
+	for (size_t i = 0; i < count; i++)
+		buffer_init(&m->lists[i], max);
 }
 
 void mcp_merge_done(struct mcp_merge *m)
 {
-	buffer_done(&m->items);
+	for (size_t i = 0; i < m->count; i++)
+		buffer_done(&m->lists[i]);
+	own_free(&m->lists);
 }
 
 const char *mcp_merge_method(const struct mcp_merge *m)
@@ -73,7 +79,9 @@ static void add_item(struct mcp_merge *m, const struct mcp_names *names, size_t 
 	AUTO_FREE char *quoted = json_write_quoted(outer);
 	const struct mcp_swap swaps[] = { { m->how->member, quoted }, { 0 } };
 	AUTO_FREE char *text = mcp_object(item, swaps);
-	json_write_raw(&m->items, NULL, text);
+	m->bytes += strlen(text) + strlen(",");
+	if (m->bytes <= m->max)
+		json_write_raw(&m->lists[server], NULL, text);
 }
 
 static char *add_list(struct mcp_merge *m, const struct mcp_names *names, size_t server,
@@ -138,6 +146,25 @@ static char *initialize_answer(const struct mcp_merge *m, const char *id)
 	return mcp_result(id, result);
 }
 
+static char *list_answer(const struct mcp_merge *m, const char *id)
+{
+	struct buffer b;
+
+	json_write_begin(&b);
+	json_write_open(&b, NULL, "{");
+	json_write_open(&b, m->how->list, "[");
+	for (size_t i = 0; i < m->count; i++) {
+		AUTO_FREE char *items =
+			text_format("%.*s", (int)buffer_len(&m->lists[i]),
+				    (const char *)buffer_data(&m->lists[i]));
+		if (*items)
+			json_write_raw(&b, NULL, items);
+	}
+	json_write_close(&b, "]}");
+	AUTO_FREE char *result = json_write_end(&b);
+	return mcp_result(id, result);
+}
+
 char *mcp_merge_answer(const struct mcp_merge *m, const char *id)
 {
 	if (m->how->is_initialize && m->answers == 0)
@@ -146,11 +173,8 @@ char *mcp_merge_answer(const struct mcp_merge *m, const char *id)
 		return initialize_answer(m, id);
 	if (!m->how->list)
 		return mcp_result(id, "{}");
-	if (m->items.is_cut)
+	if (m->bytes > m->max)
 		return mcp_error(id, MCP_FAILED,
 				 "the list of all MCP servers is too long");
-	AUTO_FREE char *result = text_format("{\"%s\":[%.*s]}", m->how->list,
-					     (int)buffer_len(&m->items),
-					     (const char *)buffer_data(&m->items));
-	return mcp_result(id, result);
+	return list_answer(m, id);
 }

@@ -13,7 +13,10 @@ struct mcp_merging;
 
 struct mcp_merge {
 	const struct mcp_merging *how;
-	struct buffer items;   /* of a list: its items, with commas between them */
+	struct buffer *lists;  /* owned; of a list: each server's items, with commas
+				* between them, so that the servers' order stays */
+	size_t count;	       /* how many servers there are */
+	size_t bytes, max;     /* bytes of all items; the most */
 	size_t answers;	       /* how many servers have answered */
 	unsigned capabilities; /* of `initialize`: bits */
 	char version[MCP_VERSION_MAX]; /* the oldest */
@@ -23,8 +26,9 @@ struct mcp_merge {
  * alone. */
 const struct mcp_merging *mcp_merging_of(const char *method);
 
-/* `max`: bytes of the merged items. */
-void mcp_merge_init(struct mcp_merge *m, const struct mcp_merging *how, size_t max);
+/* `count`: how many servers there are; `max`: bytes of the merged items. */
+void mcp_merge_init(struct mcp_merge *m, const struct mcp_merging *how, size_t count,
+		    size_t max);
 void mcp_merge_done(struct mcp_merge *m);
 
 const char *mcp_merge_method(const struct mcp_merge *m);

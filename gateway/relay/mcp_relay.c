@@ -299,7 +299,7 @@ static void ask_all(struct mcp_relay *r, const struct mcp_merging *how,
 
 	g->id = mcp_source(&m->id);
 	g->due = now + MCP_PATIENCE_MS;
-	mcp_merge_init(&g->merge, how, MCP_LINE_MAX);
+	mcp_merge_init(&g->merge, how, r->names.count, MCP_LINE_MAX);
 	for (size_t i = 0; i < r->names.count; i++)
 		if (!r->servers[i].has_ended)
 			ask_part(r, g, i, 0, m->method, params);

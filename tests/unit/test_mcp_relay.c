@@ -281,6 +281,47 @@ static void test_lists_are_merged_with_prefixes(void **state)
 	mcp_relay_free(r);
 }
 
+static void test_a_merged_list_has_the_order_of_the_servers(void **state)
+{
+	struct mcp_relay *r = mcp_relay_new(names, 2);
+	struct mcp_line line;
+
+	(void)state;
+	posts(r, "{'id':0,'method':'tools/list'}");
+	while (mcp_relay_next(r, &line))
+		free(line.text);
+	hears(r, 1, "{'id':2,'result':{'tools':[{'name':'t'},{'name':'u'}]}}");
+	hears(r, 0, "{'id':1,'result':{'tools':[{'name':'v'}]}}");
+	sends(r, MCP_CLIENT,
+	      "{'jsonrpc':'2.0','id':0,'result':{'tools':"
+	      "[{'name':'a_v'},{'name':'b_t'},{'name':'b_u'}]}}");
+	mcp_relay_free(r);
+}
+
+/* Each of the two lists is shorter than the bound. */
+static void test_a_merged_list_is_bounded(void **state)
+{
+	struct mcp_relay *r = mcp_relay_new(names, 2);
+	const size_t len = MCP_LINE_MAX / 2;
+	AUTO_FREE char *name = mem_zeroed(1, len + 1);
+	struct mcp_line line;
+
+	(void)state;
+	memset(name, 'x', len);
+	posts(r, "{'id':0,'method':'tools/list'}");
+	while (mcp_relay_next(r, &line))
+		free(line.text);
+	for (size_t i = 0; i < 2; i++) {
+		AUTO_FREE char *answer = text_format(
+			"{'id':%zu,'result':{'tools':[{'name':'%s'}]}}", i + 1, name);
+		hears(r, i, answer);
+	}
+	sends(r, MCP_CLIENT,
+	      "{'jsonrpc':'2.0','id':0,'error':{'code':-32603,"
+	      "'message':'the list of all MCP servers is too long'}}");
+	mcp_relay_free(r);
+}
+
 static void test_a_call_goes_to_the_server_of_its_name(void **state)
 {
 	struct mcp_relay *r = mcp_relay_new(names, 3);
@@ -475,6 +516,8 @@ int main(void)
 		cmocka_unit_test(test_an_answer_that_is_no_json_ends_the_only_request),
 		cmocka_unit_test(test_initialize_is_merged),
 		cmocka_unit_test(test_lists_are_merged_with_prefixes),
+		cmocka_unit_test(test_a_merged_list_has_the_order_of_the_servers),
+		cmocka_unit_test(test_a_merged_list_is_bounded),
 		cmocka_unit_test(test_a_call_goes_to_the_server_of_its_name),
 		cmocka_unit_test(test_the_longest_name_wins),
 		cmocka_unit_test(test_a_merged_request_that_is_given_up_has_no_answer),
