@@ -719,7 +719,7 @@ $(UNIT_BIN):
 	$(call say,LINK)
 	$(Q)$(CC) $(HOST_EXTRA) $(LINKER) -o $@ $(filter %.o %.a,$^) $(UNIT_LIBS)
 
-$(B)/tests/unit/openapi $(B)/tests/unit/serve_confine: UNIT_LIBS += -lmicrohttpd -larchive
+$(B)/tests/unit/openapi $(B)/tests/unit/serve_confine $(B)/tests/unit/serve_http: UNIT_LIBS += -lmicrohttpd -larchive
 $(B)/host/tests/unit/test_openapi.o: UNIT_FLAGS += -Iinclude
 
 $(B)/tests/unit/memmove: $(MUSL_PARTS)

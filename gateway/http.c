@@ -27,6 +27,7 @@ struct http {
 	struct timer timer;
 	struct http_events events;
 	unsigned count;
+	bool is_resuming; /* a connection was resumed since the last run began */
 };
 
 struct http_request {
@@ -55,8 +56,13 @@ static void run(struct http *h)
 {
 	MHD_UNSIGNED_LONG_LONG left;
 
+	h->is_resuming = false;
 	(void)MHD_run(h->daemon); /* fails only for a daemon of another mode */
-	if (MHD_get_timeout(h->daemon, &left) == MHD_YES)
+	/* The run itself may have resumed another connection, which the next run takes up;
+	 * MHD_get_timeout() does not know of it. */
+	if (h->is_resuming)
+		loop_start(h->loop, &h->timer, 0);
+	else if (MHD_get_timeout(h->daemon, &left) == MHD_YES)
 		loop_start(h->loop, &h->timer,
 			   (int64_t)(left < INT32_MAX ? left : INT32_MAX));
 	else
@@ -81,6 +87,7 @@ static void resume(struct http_request *r)
 		return;
 	r->is_suspended = false;
 	MHD_resume_connection(r->connection);
+	r->http->is_resuming = true;
 	loop_start(r->http->loop, &r->http->timer, 0);
 }
 
