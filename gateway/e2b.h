@@ -12,12 +12,13 @@
  *	e2b_connect.c	   the Connect protocol, with JSON
  *	e2b_envd.c	   which sandbox a request is about, and whether it may pass; the routes
  *	e2b_process.c	   process.Process
+ *	e2b_input.c	   its calls that write to a command
  *	e2b_filesystem.c   filesystem.Filesystem
  *	e2b_watch.c	   its calls that watch folders
  *	e2b_files.c	   /files
  *	e2b_code.c	   the code interpreter
  *
- * Sources: the SDKs of E2B 2.63 (Python) and 2.53 (JavaScript), which say what they send;
+ * Sources: the SDKs of E2B 2.63 (Python) and 2.51 (JavaScript), which say what they send;
  * connectrpc.com/docs/protocol. */
 #pragma once
 #include <stdbool.h>
@@ -97,6 +98,8 @@ enum connect_code {
 
 #define CONNECT_HEADER 5 /* bytes in front of each message of a stream */
 
+/* Whether the request is, and its answer must be, a stream of messages. */
+bool connect_is_stream(const struct visit *v);
 /* Reads the request: its body, or the one message of a stream.  false: it is answered.  Frees
  * *ret_doc with json_free(). */
 bool connect_read(struct visit *v, struct json **ret_doc, struct json_at *ret);
@@ -130,7 +133,7 @@ char *envd_user(const struct visit *v);
 bool envd_act(struct box *b, struct buffer *json, void *context, box_answer *done,
 	      struct hutch_error *e);
 
-/* --- process.Process (e2b_process.c) ---------------------------------------------- */
+/* --- process.Process (e2b_process.c, e2b_input.c) -------------------------------- */
 
 void process_start(struct visit *v);
 void process_connect(struct visit *v);

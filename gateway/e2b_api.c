@@ -656,7 +656,7 @@ static void metrics(struct visit *v)
 static void absent(struct visit *v)
 {
 	e2b_fail(v, 501,
-		 "hutch serve has no such call of E2B's: see docs/hutch-serve.md");
+		 "hutch serve has no such call of E2B's: see docs/recipes/e2b.md");
 }
 
 /* --- the table -------------------------------------------------------------------- */

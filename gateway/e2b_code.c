@@ -294,7 +294,7 @@ void code_closed(struct visit *v)
 		cell_free(c);
 		return;
 	}
-	/* Without the cancel the cell goes on, and no client gets its answer. */
+	/* If the cancel cannot be sent, the cell goes on until its end. */
 	if (c->box->handle)
 		(void)hutch_cancel(c->box->handle, c->id, NULL, &e);
 }

@@ -36,7 +36,7 @@ static bool has_type(const struct visit *v, const char *type)
 	       (given[len] == '\0' || given[len] == ';' || given[len] == ' ');
 }
 
-static bool is_stream(const struct visit *v)
+bool connect_is_stream(const struct visit *v)
 {
 	return has_type(v, "application/connect+json");
 }
@@ -83,7 +83,7 @@ bool connect_read(struct visit *v, struct json **ret_doc, struct json_at *ret)
 
 	if (has_type(v, "application/json"))
 		return parse(v, text, len, ret_doc, ret);
-	if (!is_stream(v)) {
+	if (!connect_is_stream(v)) {
 		http_add(v->request, "Accept-Post",
 			 "application/json, application/connect+json");
 		http_reply(v->request, 415, "text/plain", "", 0);
@@ -111,7 +111,7 @@ void connect_fail(struct visit *v, enum connect_code code, const char *message)
 {
 	struct buffer json;
 
-	if (is_stream(v)) {
+	if (connect_is_stream(v)) {
 		connect_begin(v);
 		connect_end(v, code, message);
 		return;

@@ -12,10 +12,9 @@
 #include "base/json_write.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "gateway/e2b.h"
+#include "gateway/e2b_process.h"
 
-#define PIECE	    (48u << 10)	 /* bytes of output in one message */
-#define INPUT_PIECE (512u << 10) /* bytes of input in one call */
+#define PIECE	    (48u << 10) /* bytes of output in one message */
 #define PING_S	    90 /* between messages of a stream, where its client names none */
 #define WORDS_MAX   4096
 
@@ -25,32 +24,12 @@ struct stream {
 	struct e2b_process *process; /* NULL: not started, or it has ended */
 	struct timer ping;
 	int64_t ping_ms;
-	/* The command that is started: */
+	/* of a command that is to be started: */
 	struct list argv, env;
 	char *cwd, *user, *tag, *config; /* owned */
 	unsigned flags;
 	uint32_t rows, cols;
 	uint64_t timeout_ms;
-};
-
-struct input {
-	struct input *next;
-	struct visit *visit;
-	uint8_t *bytes; /* owned */
-	size_t len, at;
-	bool closes;
-};
-
-struct e2b_process {
-	struct e2b_process *next;
-	struct e2b *owner;
-	int64_t number, pid;
-	char *tag, *config; /* owned; config: JSON, as its client sent it */
-	unsigned flags;
-	struct box_stream *follow;
-	struct stream *streams; /* of those that get its output */
-	struct input *inputs;	/* the first one is being written */
-	bool is_writing;
 };
 
 /* --- commands --------------------------------------------------------------------- */
@@ -75,8 +54,7 @@ void processes_free(struct e2b *x)
 		forget(x->processes);
 }
 
-/* Finds the command of a request; NULL: the request is answered. */
-static struct e2b_process *selected(struct visit *v, const struct json_at *root)
+struct e2b_process *process_selected(struct visit *v, const struct json_at *root)
 {
 	struct e2b *x = e2b_of(v->box);
 	struct json_at selector = { 0 };
@@ -191,13 +169,7 @@ static void end_streams(struct e2b_process *p, enum connect_code code,
 		leave(s);
 		connect_end(s->visit, code, message);
 	}
-	while (p->inputs) {
-		struct input *i = p->inputs;
-
-		p->inputs = i->next;
-		connect_fail(i->visit, CONNECT_NOT_FOUND,
-			     "process not found: it has ended");
-	}
+	process_drop_inputs(p);
 	/* An answer to a write may still come: its context is the box, which lives on. */
 	forget(p);
 }
@@ -479,7 +451,7 @@ void process_connect(struct visit *v)
 
 	if (!connect_read(v, &doc, &root))
 		return;
-	struct e2b_process *p = v->box ? selected(v, &root) : NULL;
+	struct e2b_process *p = v->box ? process_selected(v, &root) : NULL;
 	if (p)
 		join(stream_new(v), p);
 	else if (!v->box)
@@ -540,14 +512,12 @@ static void finish(struct visit *v, void *tag, int64_t call, const struct hutch_
 	connect_fail_box(v, e);
 }
 
-/* A request about a command of a sandbox that runs; NULL: the request is answered. */
-static struct e2b_process *read_selected(struct visit *v, struct json **doc,
-					 struct json_at *root)
+struct e2b_process *process_read(struct visit *v, struct json **doc, struct json_at *root)
 {
 	if (!connect_read(v, doc, root))
 		return NULL;
 	if (v->box && v->box->handle && v->box->state == BOX_RUNNING)
-		return selected(v, root);
+		return process_selected(v, root);
 	e2b_fail(v, 502, "The sandbox was not found");
 	return NULL;
 }
@@ -568,7 +538,7 @@ void process_signal(struct visit *v)
 	AUTO_JSON struct json *doc = NULL;
 	struct json_at root;
 	struct hutch_error e;
-	struct e2b_process *p = read_selected(v, &doc, &root);
+	struct e2b_process *p = process_read(v, &doc, &root);
 
 	if (!p)
 		return;
@@ -588,7 +558,7 @@ void process_update(struct visit *v)
 	struct hutch_window size;
 	struct json_at root;
 	struct hutch_error e;
-	struct e2b_process *p = read_selected(v, &doc, &root);
+	struct e2b_process *p = process_read(v, &doc, &root);
 
 	if (!p)
 		return;
@@ -602,227 +572,4 @@ void process_update(struct visit *v)
 	}
 	void *tag = box_tag(v->box, v, on_called);
 	finish(v, tag, hutch_exec_resize(v->box->handle, p->number, size, tag, &e), &e);
-}
-
-/* --- input -------------------------------------------------------------------------- */
-
-static void write_next(struct e2b_process *p);
-
-static void input_done(struct input *i)
-{
-	struct buffer json;
-
-	if (!http_header(i->visit->request, "Content-Type") ||
-	    strncmp(http_header(i->visit->request, "Content-Type"), "application/connect",
-		    19) != 0) {
-		http_reply_json(i->visit->request, 200, "{}");
-		return;
-	}
-	connect_begin(i->visit);
-	json_write_begin(&json);
-	json_write_raw(&json, NULL, "{}");
-	connect_send(i->visit, &json);
-	connect_end(i->visit, CONNECT_OK, NULL);
-}
-
-static struct e2b_process *find_number(struct box *b, int64_t number)
-{
-	const struct e2b *x = b->extra;
-
-	for (struct e2b_process *p = x ? x->processes : NULL; p; p = p->next)
-		if (p->number == number)
-			return p;
-	return NULL;
-}
-
-struct written {
-	struct box *box;
-	int64_t number;
-};
-
-/* The command may have ended meanwhile, and is looked for by its number. */
-static void on_written(void *context, const struct hutch_message *m)
-{
-	struct written *w = context;
-	struct e2b_process *p = find_number(w->box, w->number);
-	struct input *i = p ? p->inputs : NULL;
-
-	free(w);
-	if (!p)
-		return;
-	p->is_writing = false;
-	if (i && m->error.kind != HUTCH_OK) {
-		p->inputs = i->next;
-		connect_fail_box(i->visit, &m->error);
-	} else if (i && i->at == i->len) {
-		p->inputs = i->next;
-		input_done(i);
-	}
-	write_next(p);
-}
-
-/* Writes a piece of the first input, unless one is on its way. */
-static void write_next(struct e2b_process *p)
-{
-	struct input *i = p->inputs;
-	struct box *b = p->owner->box;
-	struct hutch_error e;
-
-	if (!i || p->is_writing)
-		return;
-	const size_t left = i->len - i->at, len = left < INPUT_PIECE ? left : INPUT_PIECE;
-	const bool is_last = len == left;
-	const struct hutch_input in = { .size = sizeof(in),
-					.data = i->bytes + i->at,
-					.len = len,
-					.flags = i->closes && is_last ? HUTCH_EOF : 0 };
-	struct written *w = calloc(1, sizeof(*w));
-	if (!w)
-		abort();
-	*w = (struct written){ b, p->number };
-	void *tag = box_tag(b, w, on_written);
-	i->at += len;
-	if (hutch_exec_write(b->handle, p->number, &in, tag, &e) >= 0) {
-		p->is_writing = true;
-		return;
-	}
-	box_untag(tag);
-	free(w);
-	p->inputs = i->next;
-	connect_fail_box(i->visit, &e);
-	write_next(p);
-}
-
-static struct input *input_new(struct visit *v, size_t room)
-{
-	struct input *i = calloc(1, sizeof(*i));
-
-	if (!i || !(i->bytes = malloc(room + 1)))
-		abort();
-	i->visit = v;
-	v->state = i;
-	return i;
-}
-
-/* The request is answered by then, and so its input is in no queue any more. */
-void process_input_closed(struct visit *v)
-{
-	struct input *i = v->state;
-
-	if (!i)
-		return;
-	free(i->bytes);
-	free(i);
-}
-
-static void enqueue(struct e2b_process *p, struct input *i)
-{
-	struct input **at = &p->inputs;
-
-	if (!(p->flags & HUTCH_STDIN)) {
-		connect_fail(i->visit, CONNECT_INVALID_ARGUMENT,
-			     "the process was started without stdin");
-		return;
-	}
-	while (*at)
-		at = &(*at)->next;
-	*at = i;
-	write_next(p);
-}
-
-/* Adds the bytes of {"input":{"stdin":BASE64}}; false: they are none. */
-static bool add_input(struct input *i, const struct json_at *message)
-{
-	struct json_at input;
-	size_t len = 0;
-
-	if (!json_member(message, "input", &input))
-		return false;
-	const char *code = json_member_string(&input, "stdin",
-					      json_member_string(&input, "pty", ""));
-	if (!base64_decode(code, strlen(code), i->bytes + i->len, &len))
-		return false;
-	i->len += len;
-	return true;
-}
-
-void process_input(struct visit *v)
-{
-	AUTO_JSON struct json *doc = NULL;
-	struct json_at root;
-	size_t size;
-	struct e2b_process *p = read_selected(v, &doc, &root);
-
-	if (!p)
-		return;
-	(void)http_body(v->request, &size);
-	struct input *i = input_new(v, size);
-	if (add_input(i, &root))
-		enqueue(p, i);
-	else
-		connect_fail(v, CONNECT_INVALID_ARGUMENT, "input: base64 was expected");
-}
-
-void process_close_stdin(struct visit *v)
-{
-	AUTO_JSON struct json *doc = NULL;
-	struct json_at root;
-	struct e2b_process *p = read_selected(v, &doc, &root);
-
-	if (!p)
-		return;
-	struct input *i = input_new(v, 0);
-	i->closes = true;
-	enqueue(p, i);
-}
-
-/* Reads one message of a client's stream: which command it is, or its input. */
-static bool read_message(struct visit *v, const char *text, size_t len, struct input *i,
-			 struct e2b_process **p)
-{
-	struct json_at root, start, data;
-	struct err e;
-	AUTO_JSON struct json *doc = json_parse(text, len, &e);
-
-	if (!doc) {
-		connect_fail(v, CONNECT_INVALID_ARGUMENT, e.text);
-		return false;
-	}
-	json_root(doc, "message", &root);
-	if (!*p && json_member(&root, "start", &start)) {
-		*p = selected(v, &start);
-		return *p != NULL;
-	}
-	if (*p && json_member(&root, "data", &data) && add_input(i, &data))
-		return true;
-	if (json_member(&root, "keepalive", &data))
-		return true;
-	connect_fail(v, CONNECT_INVALID_ARGUMENT, "a start, and then data were expected");
-	return false;
-}
-
-void process_stream_input(struct visit *v)
-{
-	size_t len, size;
-	const char *body = http_body(v->request, &len);
-	struct e2b_process *p = NULL;
-	int found;
-
-	if (!v->box || !v->box->handle || v->box->state != BOX_RUNNING) {
-		e2b_fail(v, 502, "The sandbox was not found");
-		return;
-	}
-	struct input *i = input_new(v, len);
-	while ((found = connect_header((const uint8_t *)body, len, &size)) == 1 &&
-	       size <= len - CONNECT_HEADER) {
-		if (!read_message(v, body + CONNECT_HEADER, size, i, &p))
-			return;
-		body += CONNECT_HEADER + size;
-		len -= CONNECT_HEADER + size;
-	}
-	if (len > 0 || !p)
-		connect_fail(v, CONNECT_INVALID_ARGUMENT,
-			     "the stream of messages is broken");
-	else
-		enqueue(p, i);
 }

@@ -78,7 +78,7 @@ struct e2b_watcher {
 	struct timer ping;
 };
 
-/* The request waits until its program has been started. */
+/* The state of a request: until its program has been started, and a stream to its end. */
 struct watch_start {
 	struct visit *visit;
 	char *path; /* owned */

@@ -24,5 +24,9 @@ void keys_digest(const void *bytes, size_t len, unsigned char ret[KEYS_DIGEST]);
 
 void keys_of_box(const char *key, const char *id, unsigned epoch, char ret[KEYS_BOX]);
 
+/* Writes the SHA-256 of a text. */
+#define KEYS_SHA256 32
+void keys_sha256(const char *text, unsigned char ret[KEYS_SHA256]);
+
 /* Compares in a time that does not tell where they differ.  NULL equals nothing. */
 bool keys_equal(const char *given, const char *key);

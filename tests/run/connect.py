@@ -9,13 +9,15 @@ import json
 import struct
 import sys
 
+BYTES = ("stdout", "stderr", "pty")
+
 
 def texts(value):
     """Returns the value with the base64 of stdout, stderr and pty decoded."""
     if not isinstance(value, dict):
         return value
-    return {key: base64.b64decode(item).decode("utf-8", "replace") if key in ("stdout", "stderr", "pty")
-            else texts(item) for key, item in value.items()}
+    return {key: base64.b64decode(item).decode("utf-8", "replace") if key in BYTES else texts(item)
+            for key, item in value.items()}
 
 
 def show(data):
