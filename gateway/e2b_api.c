@@ -471,6 +471,17 @@ static void remove_it(struct visit *v)
 	box_remove(x->box, v, on_done);
 }
 
+/* A paused one is kept until its client ends it. */
+static void on_paused(void *context, struct box *b, const struct hutch_error *why)
+{
+	struct e2b *x = b->extra;
+
+	if (!why)
+		loop_stop(b->all->loop, &x->timer);
+	x->is_paused = !why;
+	on_done(context, b, why);
+}
+
 static void pause_it(struct visit *v)
 {
 	AUTO_JSON struct json *doc = NULL;
@@ -488,10 +499,7 @@ static void pause_it(struct visit *v)
 		e2b_fail(v, 409, "The sandbox is paused already");
 		return;
 	}
-	/* A paused one is kept until its client ends it. */
-	loop_stop(&v->gateway->loop, &x->timer);
-	x->is_paused = true;
-	box_pause(x->box, v, on_done);
+	box_pause(x->box, v, on_paused);
 }
 
 struct resume {
@@ -506,6 +514,7 @@ static void on_resumed(void *context, struct box *b, const struct hutch_error *w
 	struct e2b *x = b->extra;
 
 	if (why) {
+		x->is_paused = b->state == BOX_PAUSED;
 		e2b_fail(r->visit, 500, why->message);
 	} else {
 		const int64_t end = (int64_t)time(NULL) + (int64_t)r->timeout_s;

@@ -17,6 +17,7 @@
 #define PIECE	    (48u << 10) /* bytes of output in one message */
 #define PING_S	    90 /* between messages of a stream, where its client names none */
 #define WORDS_MAX   4096
+#define TIMEOUT_MAX 1000000000 /* ms of a command; a longer one is as good as this */
 
 struct stream {
 	struct stream *next;
@@ -424,6 +425,8 @@ static int read_start(const struct json_at *root, struct stream *s, struct err *
 		s->flags = is_open ? HUTCH_STDIN : 0;
 	s->timeout_ms =
 		read_number(http_header(s->visit->request, "Connect-Timeout-Ms"), 0);
+	if (s->timeout_ms > TIMEOUT_MAX)
+		s->timeout_ms = TIMEOUT_MAX;
 	s->user = envd_user(s->visit);
 	return 0;
 }
@@ -448,14 +451,10 @@ void process_connect(struct visit *v)
 {
 	AUTO_JSON struct json *doc = NULL;
 	struct json_at root;
+	struct e2b_process *p = process_read(v, &doc, &root);
 
-	if (!connect_read(v, &doc, &root))
-		return;
-	struct e2b_process *p = v->box ? process_selected(v, &root) : NULL;
 	if (p)
 		join(stream_new(v), p);
-	else if (!v->box)
-		e2b_fail(v, 502, "The sandbox was not found");
 }
 
 static void list_them(void *context, struct box *b, const struct hutch_error *why)

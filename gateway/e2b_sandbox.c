@@ -160,7 +160,8 @@ struct e2b *e2b_of(struct box *b)
 	if (json_member(&root, "labels", &labels) &&
 	    read_label(json_member_string(&labels, LABEL, ""), &found)) {
 		found.started = read_time(json_member_string(&root, "created", ""));
-		found.is_paused = b->state == BOX_PAUSED;
+		/* The server may have paused it itself, since it was idle. */
+		found.is_paused = b->state == BOX_PAUSED && b->all->serve->idle_ms == 0;
 		x = e2b_attach(b, &found);
 		e2b_extend(x, x->timeout_s);
 	}
