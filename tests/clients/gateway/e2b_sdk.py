@@ -44,14 +44,12 @@ class Server:
 
     def __init__(self, options):
         self.options = options
-        self.port = 0
         self.start()
 
     def start(self):
-        command = [os.environ["HUTCH"], "serve", "--listen", f"127.0.0.1:{self.port}", "--", *self.options]
+        command = [os.environ["HUTCH"], "serve", "--listen", "127.0.0.1:0", "--", *self.options]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         url = self.process.stdout.readline().strip()
-        self.port = url.rsplit(":", 1)[1]
         home = pathlib.Path(os.environ.get("XDG_DATA_HOME", pathlib.Path.home() / ".local/share"))
         os.environ.update(E2B_API_URL=url, E2B_SANDBOX_URL=url,
                           E2B_API_KEY=(home / "hutch/serve/default.key").read_text().strip())
@@ -199,7 +197,7 @@ def restarted(server):
     server.start()
     again = Sandbox.connect(sbx.sandbox_id)
     assert again.files.read("kept") == "kept" and again.get_info().metadata == {"a": "b"}
-    assert sbx.commands.run("echo here").stdout == "here\n"
+    assert again.commands.run("echo here").stdout == "here\n"
     assert again.kill() and not again.is_running()
 
 
