@@ -42,7 +42,7 @@ static const char *const kinds[BOX_KINDS] = {
 struct box *box_by_id(struct boxes *all, const char *id, size_t len)
 {
 	for (struct box *b = all->first; b; b = b->next)
-		if (strlen(b->id) == len && !memcmp(b->id, id, len))
+		if (strlen(b->id) == len && !memcmp(b->id, id, len) && !b->is_removed)
 			return b;
 	return NULL;
 }
@@ -50,7 +50,8 @@ struct box *box_by_id(struct boxes *all, const char *id, size_t len)
 struct box *box_by_session(struct boxes *all, const char *session)
 {
 	for (struct box *b = all->first; b; b = b->next)
-		if (!strcmp(b->session, session) && b->state != BOX_ENDED)
+		if (!strcmp(b->session, session) && b->state != BOX_ENDED &&
+		    !b->is_removed)
 			return b;
 	return NULL;
 }
@@ -511,7 +512,8 @@ static void on_removed(void *context, struct spawn_answer *a)
 
 	if (!is_ok)
 		strncat(e.message, a->message, sizeof(e.message) - 1);
-	if (b->state != BOX_ENDED && is_ok) {
+	/* The handle tells the end itself, behind the answers to calls that are under way. */
+	if (is_ok && b->state != BOX_ENDED && !b->handle) {
 		const struct hutch_error gone = { .kind = HUTCH_DISCONNECTED,
 						  .message = "the sandbox was ended" };
 		on_end(b, &gone);
@@ -634,6 +636,8 @@ void box_key(const struct box *b, char ret[KEYS_BOX])
 
 const char *box_state_name(const struct box *b)
 {
+	if (b->is_removed)
+		return "stopped";
 	switch (b->state) {
 	case BOX_STARTING:
 		return "starting";

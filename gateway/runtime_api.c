@@ -392,7 +392,8 @@ static void list_all(struct visit *v)
 	json_write_open(&json, NULL, "{");
 	json_write_open(&json, "runtimes", "[");
 	for (const struct box *b = v->gateway->boxes.first; b; b = b->next)
-		write_runtime(&json, b);
+		if (!b->is_removed)
+			write_runtime(&json, b);
 	json_write_close(&json, "]}");
 	visit_reply(v, &json);
 }
