@@ -52,7 +52,7 @@ static void reply(struct visit *v, unsigned status, struct buffer *json)
 	http_reply_json(v->request, status, text);
 }
 
-void native_fail(struct visit *v, const struct hutch_error *why)
+static void answer_error(struct visit *v, unsigned status, const struct hutch_error *why)
 {
 	struct buffer b;
 
@@ -63,7 +63,12 @@ void native_fail(struct visit *v, const struct hutch_error *why)
 	json_write_text(&b, "message", why->message);
 	json_write_text(&b, "remedy", why->remedy[0] ? why->remedy : NULL);
 	json_write_close(&b, "}}");
-	reply(v, status_of(why->kind), &b);
+	reply(v, status, &b);
+}
+
+void native_fail(struct visit *v, const struct hutch_error *why)
+{
+	answer_error(v, status_of(why->kind), why);
 }
 
 void native_refuse(struct visit *v, int kind, const char *message)
@@ -72,6 +77,18 @@ void native_refuse(struct visit *v, int kind, const char *message)
 
 	(void)stpncpy(e.message, message, sizeof(e.message) - 1);
 	native_fail(v, &e);
+}
+
+/* Answers a request that has not reached its route. */
+static void fail(struct visit *v, unsigned status, const char *message)
+{
+	struct hutch_error e = { .kind = status == 403	 ? HUTCH_REFUSED
+					 : status == 404 ? HUTCH_NOT_FOUND
+					 : status == 405 ? HUTCH_UNSUPPORTED
+							 : HUTCH_LIMIT };
+
+	(void)stpncpy(e.message, message, sizeof(e.message) - 1);
+	answer_error(v, status, &e);
 }
 
 static void write_box(struct buffer *json, const struct box *b)
@@ -187,8 +204,8 @@ static int read_text(const struct json_at *root, const char *key, char **ret,
 static int read_create(const struct json_at *root, struct order *o, struct err *e)
 {
 	static const char *const keys[] = { "image",   "env",	"workdir", "plugins",
-					    "command", "ports", NULL };
-	struct json_at command;
+					    "command", "ports", "factor",  NULL };
+	struct json_at command, factor;
 
 	if (json_only(root, keys, e) < 0 || read_text(root, "image", &o->image, e) < 0 ||
 	    read_text(root, "workdir", &o->workdir, e) < 0 ||
@@ -197,6 +214,9 @@ static int read_create(const struct json_at *root, struct order *o, struct err *
 	    read_words(root, "command", &o->argv, e) < 0)
 		return -1;
 	o->is_main = json_member(root, "command", &command);
+	if (json_member(root, "factor", &factor) &&
+	    json_number(&factor, &o->factor, e) < 0)
+		return -1;
 	return read_ports(root, o, e);
 }
 
@@ -210,7 +230,8 @@ static void list_boxes(struct visit *v)
 	json_write_open(&json, NULL, "{");
 	json_write_open(&json, "sandboxes", "[");
 	for (const struct box *b = v->gateway->boxes.first; b; b = b->next)
-		write_box(&json, b);
+		if (!b->is_removed)
+			write_box(&json, b);
 	json_write_close(&json, "]}");
 	reply(v, 200, &json);
 }
@@ -230,7 +251,7 @@ static void on_created(void *context, struct box *b, const struct hutch_error *w
 
 static void create(struct visit *v)
 {
-	struct order o = { 0 };
+	struct order o = { .factor = 1 };
 	struct json_at root;
 	struct err e;
 	AUTO_JSON struct json *doc = read_body(v, &root);
@@ -498,4 +519,6 @@ static const struct route list[] = {
 	  .closed = native_closed },
 };
 
-const struct routes native_routes = { .list = list, .count = ARRAY_LEN(list) };
+const struct routes native_routes = { .list = list,
+				      .count = ARRAY_LEN(list),
+				      .fail = fail };

@@ -164,7 +164,7 @@ raw() {
 	serve
 	for path in /list /none /start /v1/sandboxes /metrics /openapi.json /runtime/r0123456789abcdef; do
 		bare GET "$path"
-		is 403 .detail 'Invalid API Key'
+		is 403 '.detail // .error.message' 'Invalid API Key'
 		bare GET "$path" -H "X-API-Key: ${key%?}x"
 		is 403
 		bare GET "$path" -H 'X-API-Key;'
@@ -576,7 +576,7 @@ stopped() {
 	body=$(cat <&8)
 	exec 8<&-
 	grep -qx 'id: 1' <<<"$body"
-	! grep -qx 'id: 0' <<<"$body"
+	never grep -qx 'id: 0' <<<"$body"
 	grep -q '"event":"started".*"program":"sh"\|"event":"started"' <<<"$body"
 	grep -A1 '^event: error' <<<"$body" | grep -q '"kind":"disconnected"'
 	made
@@ -808,7 +808,7 @@ stopped() {
 	[[ $url == https://127.0.0.1:* ]]
 	ask GET /list --cacert tls.crt
 	is 200
-	curl -s -m "$PATIENCE" "${url/https/http}/health" && false
+	never curl -s -m "$PATIENCE" "${url/https/http}/health"
 	made_over_tls
 	stop_server
 }

@@ -107,9 +107,10 @@ static size_t count_of(const struct json_at *list)
  * fields, and the sandbox's in a field of its own. */
 static void check_access(const struct route *r, const struct json_at *operation)
 {
-	static const size_t counts[] = {
-		[ACCESS_OPEN] = 0, [ACCESS_OPERATOR] = 2, [ACCESS_BOX] = 3
-	};
+	static const size_t counts[] = { [ACCESS_OPEN] = 0,
+					 [ACCESS_OPERATOR] = 2,
+					 [ACCESS_BOX] = 3,
+					 [ACCESS_TABLE] = 3 };
 	struct json_at security;
 
 	if (!json_member(operation, "security", &security) ||
@@ -122,6 +123,8 @@ static void check_body(const struct route *r, const struct json_at *operation)
 	struct json_at body, content, form;
 	const bool has_body = json_member(operation, "requestBody", &body);
 
+	if (r->begin && r->body_max == 0 && r->form_max == 0)
+		return; /* its handler takes the body */
 	if (has_body != (r->body_max > 0 || r->form_max > 0))
 		fail_msg("%s %s: a body, or none", r->method, r->path);
 	if (!has_body)
@@ -136,18 +139,22 @@ static void test_each_route_is_in_the_document(void **state)
 	size_t count;
 	const struct routes *const *tables = gateway_tables(&count);
 	struct json_at operation;
+	size_t missing = 0;
 
 	(void)state;
 	for (size_t t = 0; t < count; t++)
 		for (size_t i = 0; i < tables[t]->count; i++) {
 			const struct route *r = &tables[t]->list[i];
 
-			if (!find_operation(r, &operation))
-				fail_msg("not in openapi.json: %s %s", r->method,
-					 r->path);
-			check_access(r, &operation);
-			check_body(r, &operation);
+			if (find_operation(r, &operation)) {
+				check_access(r, &operation);
+				check_body(r, &operation);
+				continue;
+			}
+			print_error("not in openapi.json: %s %s\n", r->method, r->path);
+			missing++;
 		}
+	assert_int_equal(missing, 0);
 }
 
 static void test_each_operation_is_a_route(void **state)

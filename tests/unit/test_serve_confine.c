@@ -90,7 +90,7 @@ static int try_memory(void)
 	return page == MAP_FAILED ? -1 : munmap(page, 4096);
 }
 
-/* Each call that the front can no longer make, and each that it still needs. */
+/* The front can no longer do the first ones, and still needs the others. */
 static const struct attempt {
 	const char *name;
 	int (*try)(void);
