@@ -122,12 +122,6 @@ void keys_of_box(const char *key, const char *id, unsigned epoch, char ret[KEYS_
 	hex_encode(digest, sizeof(digest), ret);
 }
 
-void keys_sha256(const char *text, unsigned char ret[KEYS_SHA256])
-{
-	if (!EVP_Digest(text, strlen(text), ret, NULL, EVP_sha256(), NULL))
-		abort(); /* without memory there is no digest */
-}
-
 bool keys_equal(const char *given, const char *key)
 {
 	const size_t len = strlen(key);

@@ -20,13 +20,10 @@ int keys_load(const char *path, char ret[KEYS_MAX + 1], struct err *e);
 /* Writes random hexadecimal digits, `count` of them and a NUL. */
 void keys_random(char *to, size_t count);
 
+/* Writes the SHA-256 of some bytes. */
 void keys_digest(const void *bytes, size_t len, unsigned char ret[KEYS_DIGEST]);
 
 void keys_of_box(const char *key, const char *id, unsigned epoch, char ret[KEYS_BOX]);
-
-/* Writes the SHA-256 of a text. */
-#define KEYS_SHA256 32
-void keys_sha256(const char *text, unsigned char ret[KEYS_SHA256]);
 
 /* Compares in a time that does not tell where they differ.  NULL equals nothing. */
 bool keys_equal(const char *given, const char *key);
