@@ -27,7 +27,8 @@ struct box_stream {
 	box_answer *take;
 };
 
-struct tag {
+struct box_tag {
+	struct box_tag *next;
 	struct box *box;
 	void *context;
 	box_answer *done;
@@ -118,8 +119,30 @@ static void wake(struct box *b, const struct hutch_error *why)
 
 /* --- the connection ----------------------------------------------------------- */
 
-static void disconnect(struct box *b)
+static void take_off(struct box_tag *t)
 {
+	struct box_tag **at = &t->box->tags;
+
+	while (*at != t)
+		at = &(*at)->next;
+	*at = t->next;
+}
+
+static void answer(struct box_tag *t, const struct hutch_message *m)
+{
+	take_off(t);
+	t->done(t->context, m);
+	t->box->busy--;
+	t->box->used_ms = clock_ms();
+	free(t);
+}
+
+/* Closes the connection.  Calls that have no answer yet get this one, because none comes now. */
+static void disconnect(struct box *b, const struct hutch_error *why)
+{
+	const struct hutch_message m = {
+		.type = HUTCH_ANSWER, .error = *why, .json = "null", .json_len = 4
+	};
 	struct hutch *h = b->handle;
 
 	if (!h)
@@ -127,18 +150,14 @@ static void disconnect(struct box *b)
 	loop_unwatch(b->all->loop, &b->watch);
 	b->handle = NULL;
 	hutch_close(h);
+	while (b->tags)
+		answer(b->tags, &m);
 }
 
 static void on_answer(const struct hutch_message *m)
 {
-	struct tag *t = m->tag;
-
-	if (!t)
-		return;
-	t->done(t->context, m);
-	t->box->busy--;
-	t->box->used_ms = clock_ms();
-	free(t);
+	if (m->tag)
+		answer(m->tag, m);
 }
 
 static void on_process(struct box *b, const struct hutch_message *m)
@@ -160,7 +179,7 @@ static void on_end(struct box *b, const struct hutch_error *why)
 		next = s->next;
 		s->take(s->context, &m);
 	}
-	disconnect(b);
+	disconnect(b, &b->why);
 	wake(b, &b->why);
 }
 
@@ -184,19 +203,21 @@ static void on_handle(void *context, uint32_t events)
 
 void *box_tag(struct box *b, void *context, box_answer *done)
 {
-	struct tag *t = calloc(1, sizeof(*t));
+	struct box_tag *t = calloc(1, sizeof(*t));
 
 	if (!t)
 		abort();
-	*t = (struct tag){ b, context, done };
+	*t = (struct box_tag){ b->tags, b, context, done };
+	b->tags = t;
 	b->busy++;
 	return t;
 }
 
 void box_untag(void *tag)
 {
-	struct tag *t = tag;
+	struct box_tag *t = tag;
 
+	take_off(t);
 	t->box->busy--;
 	free(t);
 }
@@ -234,7 +255,7 @@ static void fail(struct box *b, enum box_state state, int kind, const char *mess
 	b->state = state;
 	b->why = (struct hutch_error){ .kind = kind };
 	strncat(b->why.message, message, sizeof(b->why.message) - 1);
-	disconnect(b);
+	disconnect(b, &b->why);
 	wake(b, &b->why);
 }
 
@@ -304,6 +325,13 @@ static void on_connection(void *context, struct spawn_answer *a)
 	struct hutch_error e;
 	struct err err;
 
+	if (b->is_removed) {
+		/* It was to end before it was there, and so could not. */
+		b->is_opening = false;
+		if (!a->kind)
+			box_remove(b, NULL, NULL);
+		return;
+	}
 	if (a->kind || a->fd < 0) {
 		b->is_opening = false;
 		fail(b,
@@ -495,7 +523,7 @@ static void forget(struct box *b)
 		break;
 	}
 	all->count--;
-	disconnect(b);
+	disconnect(b, &b->why);
 	if (b->extra)
 		b->extra_free(b->extra);
 	free(b->info);

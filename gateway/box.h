@@ -48,6 +48,7 @@ struct box {
 	bool is_opening, is_removed;
 	char *info;		    /* owned: the last answer to `info`; NULL: none */
 	struct box_wait *waits;	    /* owned */
+	struct box_tag *tags;	    /* owned: calls without an answer yet */
 	struct box_stream *streams; /* owned: those that want the output of processes */
 	unsigned busy;		    /* calls under way, which keep it from being paused */
 	unsigned holds; /* others that point to it, which keep it from being freed */

@@ -15,3 +15,11 @@ attack() {
 @test "a request whose body comes after its sandbox is gone is answered" {
 	attack body_outlives
 }
+
+@test "a runtime that is stopped while it starts does not come to life" {
+	attack stop_while_starting
+}
+
+@test "each action of a sandbox that is stopped is answered" {
+	attack stop_amid_actions
+}

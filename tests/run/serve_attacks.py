@@ -115,8 +115,32 @@ def body_outlives(s):
     s.is_well()
 
 
+def stop_while_starting(s):
+    starting = s.begin("POST", "/start", {"image": "host", "session_id": "session", "command": COMMAND})
+    while "session" not in (found := s.runtimes()):
+        pass
+    runtime = found["session"]["runtime_id"]
+    assert s.call("POST", "/stop", {"runtime_id": runtime})[0] == 200
+    assert s.take(starting)[1]["status"] in ("running", "stopped")
+    s.start("another")  # the spawner answers the first one before this one
+    while runtime in hutch("ps", "--all", "--quiet"):
+        assert "session" not in s.runtimes()
+
+
+def stop_amid_actions(s):
+    for i in range(8):
+        runtime, _ = s.start(f"session-{i}")
+        action = {"action": {"action": "run", "args": {"command": "sleep 1000"}}}
+        acting = [s.begin("POST", f"/{runtime}/execute_action", action) for _ in range(3)]
+        s.call("POST", f"/v1/sandboxes/{runtime}/info", {})
+        assert s.call("POST", "/stop", {"runtime_id": runtime})[0] == 200
+        for client in acting:
+            assert s.take(client)
+    assert not s.runtimes() or set(r["status"] for r in s.runtimes().values()) == {"stopped"}
+
+
 CASES = {f.__name__: f for f in ()}
-SERVED = {f.__name__: f for f in (stop_at_once, body_outlives)}
+SERVED = {f.__name__: f for f in (stop_at_once, body_outlives, stop_while_starting, stop_amid_actions)}
 OPTIONS = {"operators_options": ["--", "--image", "host"]}
 
 
