@@ -24,7 +24,7 @@ struct box_stream {
 	struct box_stream *next;
 	int64_t process;
 	void *context;
-	box_answer *take;
+	box_answer *take; /* NULL: it was taken off */
 };
 
 struct box_tag {
@@ -160,25 +160,40 @@ static void on_answer(const struct hutch_message *m)
 		answer(m->tag, m);
 }
 
-static void on_process(struct box *b, const struct hutch_message *m)
+/* Frees those that were taken off. */
+static void clear_streams(struct box *b)
 {
-	for (struct box_stream *s = b->streams, *next; s; s = next) {
-		next = s->next;
-		if (s->process == m->process)
-			s->take(s->context, m);
+	for (struct box_stream **at = &b->streams; *at;) {
+		struct box_stream *s = *at;
+
+		if (s->take) {
+			at = &s->next;
+			continue;
+		}
+		*at = s->next;
+		free(s);
 	}
+}
+
+/* Hands a message to the streams of its process, or to all (0).  Each of them may take off
+ * itself and others. */
+static void deliver(struct box *b, int64_t process, const struct hutch_message *m)
+{
+	b->deliveries++;
+	for (struct box_stream *s = b->streams; s; s = s->next)
+		if (s->take && (process == 0 || s->process == process))
+			s->take(s->context, m);
+	if (--b->deliveries == 0)
+		clear_streams(b);
 }
 
 static void on_end(struct box *b, const struct hutch_error *why)
 {
 	b->state = BOX_ENDED;
 	b->why = *why;
-	for (struct box_stream *s = b->streams, *next; s; s = next) {
-		const struct hutch_message m = { .type = HUTCH_ENDED, .error = *why };
+	const struct hutch_message m = { .type = HUTCH_ENDED, .error = *why };
 
-		next = s->next;
-		s->take(s->context, &m);
-	}
+	deliver(b, 0, &m);
 	disconnect(b, &b->why);
 	wake(b, &b->why);
 }
@@ -194,7 +209,7 @@ static void on_handle(void *context, uint32_t events)
 		if (m->type == HUTCH_ANSWER)
 			on_answer(m);
 		else if (m->type == HUTCH_OUTPUT || m->type == HUTCH_EVENT)
-			on_process(b, m);
+			deliver(b, m->process, m);
 		else if (m->type == HUTCH_ENDED)
 			on_end(b, &m->error);
 		hutch_message_free(m);
@@ -237,15 +252,11 @@ struct box_stream *box_follow(struct box *b, int64_t process, void *context,
 
 void box_unfollow(struct box *b, struct box_stream *s)
 {
-	for (struct box_stream **at = &b->streams; *at; at = &(*at)->next) {
-		if (*at != s)
-			continue;
-		*at = s->next;
-		free(s);
-		b->busy--;
-		b->used_ms = clock_ms();
-		return;
-	}
+	s->take = NULL;
+	b->busy--;
+	b->used_ms = clock_ms();
+	if (b->deliveries == 0)
+		clear_streams(b);
 }
 
 /* --- opening ------------------------------------------------------------------ */

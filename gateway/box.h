@@ -50,6 +50,7 @@ struct box {
 	struct box_wait *waits;	    /* owned */
 	struct box_tag *tags;	    /* owned: calls without an answer yet */
 	struct box_stream *streams; /* owned: those that want the output of processes */
+	unsigned deliveries;	    /* under way, in which no stream is freed */
 	unsigned busy;		    /* calls under way, which keep it from being paused */
 	unsigned holds; /* others that point to it, which keep it from being freed */
 	int64_t used_ms;	    /* when the last one ended */
