@@ -159,9 +159,10 @@ static void read_action_server(const struct list *command, struct order *o)
 			in_plugins = !strcmp(word, "--plugins");
 		else if (in_plugins)
 			list_add_once(&o->plugins, word);
-		if (!strcmp(word, "--working-dir"))
+		if (!strcmp(word, "--working-dir")) {
+			free(o->workdir);
 			o->workdir = text_copy(next);
-		else if (!strcmp(word, "--no-enable-browser"))
+		} else if (!strcmp(word, "--no-enable-browser"))
 			has_browser = false;
 		for (size_t k = 0; k < ARRAY_LEN(with_value); k++)
 			i += !strcmp(word, with_value[k]);
@@ -295,7 +296,9 @@ static void start_of(struct visit *v, const struct json_at *root)
 		read_action_server(&command, &o);
 	else
 		fill_main(&o, &command);
-	if (!is_session(session))
+	if (!(o.factor >= 0.001 && o.factor <= ORDER_FACTOR))
+		visit_fail(v, 422, "resource_factor: from 0.001 to 16");
+	else if (!is_session(session))
 		visit_fail(v, 422, "session_id: 1 to 128 characters, without blanks");
 	else if (has_runtime(&v->gateway->boxes, session))
 		visit_fail(v, 409, "There is a runtime of this session already");

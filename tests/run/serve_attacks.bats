@@ -23,3 +23,7 @@ attack() {
 @test "each action of a sandbox that is stopped is answered" {
 	attack stop_amid_actions
 }
+
+@test "a factor beyond the bounds is refused, and the server goes on" {
+	attack odd_factors
+}

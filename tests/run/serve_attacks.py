@@ -139,8 +139,16 @@ def stop_amid_actions(s):
     assert not s.runtimes() or set(r["status"] for r in s.runtimes().values()) == {"stopped"}
 
 
+def odd_factors(s):
+    for factor in (1e300, 1e-300, 0, -1, 17):
+        got = s.call("POST", "/start", {"image": "host", "session_id": "session", "command": COMMAND,
+                                        "resource_factor": factor})
+        assert got[0] == 422, (factor, got)
+    s.is_well()
+
+
 CASES = {f.__name__: f for f in ()}
-SERVED = {f.__name__: f for f in (stop_at_once, body_outlives, stop_while_starting, stop_amid_actions)}
+SERVED = {f.__name__: f for f in (stop_at_once, body_outlives, stop_while_starting, stop_amid_actions, odd_factors)}
 OPTIONS = {"operators_options": ["--", "--image", "host"]}
 
 
