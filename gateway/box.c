@@ -541,33 +541,46 @@ static void forget(struct box *b)
 	free(b);
 }
 
+static void on_removed(void *context, struct spawn_answer *a);
+
+static void remove_by(struct steer *s)
+{
+	struct order o = { .kind = ORDER_REMOVE, .name = text_copy(s->box->id) };
+
+	spawn_link_ask(s->box->all->link, &o, s, on_removed);
+	order_done(&o);
+}
+
 static void on_removed(void *context, struct spawn_answer *a)
 {
 	struct steer *s = context;
 	struct hutch_error e = { .kind = HUTCH_SYSTEM };
 	struct box *b = s->box;
-	/* It is gone also where it had ended before. */
-	const bool is_ok = !a->kind || !strcmp(a->kind, "not_found");
+	const bool is_absent = a->kind && !strcmp(a->kind, "not_found");
 
-	if (!is_ok)
+	if (is_absent && b->handle) { /* it came to life in between */
+		remove_by(s);
+		return;
+	}
+	if (a->kind && !is_absent) {
 		strncat(e.message, a->message, sizeof(e.message) - 1);
+		steer_end(s, &e);
+		return;
+	}
 	/* The handle tells the end itself, behind the answers to calls that are under way. */
-	if (is_ok && b->state != BOX_ENDED && !b->handle) {
+	if (b->state != BOX_ENDED && !b->handle) {
 		const struct hutch_error gone = { .kind = HUTCH_DISCONNECTED,
 						  .message = "the sandbox was ended" };
 		on_end(b, &gone);
 	}
-	b->is_removed |= is_ok;
+	b->is_removed = true; /* also one that had ended before */
 	sweep_soon(b->all);
-	steer_end(s, is_ok ? NULL : &e);
+	steer_end(s, NULL);
 }
 
 void box_remove(struct box *b, void *context, box_ready *done)
 {
-	struct order o = { .kind = ORDER_REMOVE, .name = text_copy(b->id) };
-
-	spawn_link_ask(b->all->link, &o, steer_new(b, context, done), on_removed);
-	order_done(&o);
+	remove_by(steer_new(b, context, done));
 }
 
 void box_drop(struct box *b)
