@@ -91,6 +91,8 @@ const struct routes *const *gateway_tables(size_t *ret_count);
 /* Answers as the table's fail() does; without one {"detail":TEXT}, as the servers of OpenHands
  * do. */
 void visit_fail(struct visit *v, unsigned status, const char *detail);
+/* Whether the client has sent the server's key. */
+bool visit_is_operators(const struct visit *v);
 /* The same for a failure of a sandbox: 404 where it has ended, 503, 504, 500. */
 void visit_fail_box(struct visit *v, const struct hutch_error *why);
 /* Answers 200 with the JSON in a buffer of json_write_begin(), which is freed. */

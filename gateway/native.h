@@ -24,6 +24,7 @@ struct native_method {
 	bool wakes;	  /* a paused sandbox is resumed first */
 	bool has_process; /* the result has `process`, whose end is waited for */
 	bool is_endless;  /* the stream goes on behind the result */
+	bool is_operators; /* it changes what the sandbox may do: its own key is not enough */
 	const char
 		*refusal; /* the reason why the server does not call it; NULL: it does */
 };

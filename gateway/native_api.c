@@ -400,6 +400,11 @@ static void call(struct visit *v)
 			      "the control socket has no such method");
 	else if (m->refusal)
 		native_refuse(v, HUTCH_UNSUPPORTED, m->refusal);
+	else if (m->is_operators && !visit_is_operators(v))
+		native_refuse(
+			v, HUTCH_REFUSED,
+			"the method changes the sandbox's limits or rules, which takes the "
+			"server's key");
 	else
 		call_method(v, m, wants_stream(v));
 }

@@ -27,3 +27,7 @@ attack() {
 @test "a factor beyond the bounds is refused, and the server goes on" {
 	attack odd_factors
 }
+
+@test "the key of a sandbox changes neither its limits nor its rules" {
+	attack own_key
+}

@@ -147,8 +147,19 @@ def odd_factors(s):
     s.is_well()
 
 
+def own_key(s):
+    runtime, key = s.start("session")
+    fields = {"X-API-Key": None, "X-Session-API-Key": key}
+    path = f"/v1/sandboxes/{runtime}/"
+    assert s.call("POST", path + "info", {}, **fields)[0] == 200
+    for method in ("update", "net.set", "net.add", "net.remove", "net.answer"):
+        got = s.call("POST", path + method, {}, **fields)
+        assert got[0] == 403, (method, got)
+        assert s.call("POST", path + method, {})[0] != 403, method
+
+
 CASES = {f.__name__: f for f in ()}
-SERVED = {f.__name__: f for f in (stop_at_once, body_outlives, stop_while_starting, stop_amid_actions, odd_factors)}
+SERVED = {f.__name__: f for f in (stop_at_once, body_outlives, stop_while_starting, stop_amid_actions, odd_factors, own_key)}
 OPTIONS = {"operators_options": ["--", "--image", "host"]}
 
 
