@@ -761,6 +761,12 @@ $(B)/tests/run/archive: $(B)/$(LINK)/tests/run/archive.o $(call linked_rooms,arc
 	$(call say,LINK)
 	$(Q)$(LINK_IT)
 
+$(B)/tests/run/serve_front: HOST_LIBS := -lmicrohttpd -larchive -lcrypto $(CAPS_LIBS)
+$(B)/tests/run/serve_front: $(B)/host/tests/run/serve_front.o $(call host_rooms,gateway lib)
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(HOST_LINK)
+
 $(B)/tests/run/layer: HOST_LIBS := $(IMAGE_LIBS) $(CAPS_LIBS)
 $(B)/tests/run/layer: $(B)/host/tests/run/layer.o $(call host_rooms,rootfs-tools/layers)
 	@mkdir -p $(@D)

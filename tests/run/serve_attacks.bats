@@ -31,3 +31,7 @@ attack() {
 @test "the key of a sandbox changes neither its limits nor its rules" {
 	attack own_key
 }
+
+@test "a front signals, limits and starts nothing, and opens no file" {
+	attack confined
+}

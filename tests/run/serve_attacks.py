@@ -81,6 +81,39 @@ class Server:
         assert self.process.wait() == 0
 
 
+class Front:
+    """The spawner of a server, whose front is this program."""
+
+    def __init__(self, *options):
+        self.process = subprocess.Popen([BUILD + "/tests/run/serve_front", HUTCH, "front", *options],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.number = 0
+
+    def ask(self, do, with_descriptor=False, **members):
+        """The answer, and whether a descriptor came with it."""
+        self.number += 1
+        line = json.dumps({"id": self.number, "do": do, **members})
+        self.process.stdin.write("+" * with_descriptor + line + "\n")
+        self.process.stdin.flush()
+        got = self.process.stdout.readline()
+        return json.loads(got.removeprefix("+")), got.startswith("+")
+
+    def refuses(self, do, kind, **members):
+        got, _ = self.ask(do, **members)
+        assert got.get("error", {}).get("kind") == kind, (do, members, got)
+
+    def create(self, name, **members):
+        got, has_descriptor = self.ask("create", name=name, image="host", **members)
+        assert has_descriptor, got
+
+    def descriptors(self):
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+
+def name(digit):
+    return "r" + digit * 16
+
+
 def at_once(count, what):
     got = []
     threads = [threading.Thread(target=lambda: got.append(what())) for _ in range(count)]
@@ -158,7 +191,15 @@ def own_key(s):
         assert s.call("POST", path + method, {})[0] != 403, method
 
 
-CASES = {f.__name__: f for f in ()}
+# --- in the front's place ---------------------------------------------------------------
+
+
+def confined():
+    got = subprocess.run([BUILD + "/tests/run/serve_front", "confined"], capture_output=True, text=True, check=True)
+    assert got.stdout == "", got.stdout
+
+
+CASES = {f.__name__: f for f in (confined,)}
 SERVED = {f.__name__: f for f in (stop_at_once, body_outlives, stop_while_starting, stop_amid_actions, odd_factors, own_key)}
 OPTIONS = {"operators_options": ["--", "--image", "host"]}
 
