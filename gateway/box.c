@@ -656,12 +656,9 @@ static void add_line(struct boxes *all, char *line)
 static void on_list(void *context, struct spawn_answer *a)
 {
 	struct find *f = context;
-	const char *text = "";
+	AUTO_FREE char *text = spawn_answer_text(a);
+	char *rest = text;
 
-	if (!a->kind && json_string(&a->said, &text, NULL) < 0)
-		text = "";
-	AUTO_FREE char *copy = text_copy(text);
-	char *rest = copy;
 	for (char *line; (line = strsep(&rest, "\n"));)
 		if (*line)
 			add_line(f->all, line);

@@ -7,10 +7,10 @@
  *	 "main":false,"factor":1,"argv":[],"env":["K=V"],"labels":["session=x"],"plugins":["jupyter"],
  *	 "ports":[60000]}			{"id":1} and a control connection
  *	{"id":2,"do":"attach","name":"r0…"}	{"id":2} and a control connection
- *	{"id":3,"do":"list"}			{"id":3,"said":"NAME\tSTATE\tKIND\tSESSION\tEPOCH\n..."}
+ *	{"id":3,"do":"list"}			{"id":3} and a file: NAME\tSTATE\tKIND\tSESSION\tEPOCH\n...
  *	{"id":3,"do":"resumed","name":"r0…"}	{"id":3,"said":N}, how often it was resumed by now
  *	{"id":4,"do":"remove","name":"r0…"}	{"id":4}
- *	{"id":5,"do":"image","name":"REF"}	{"id":5,"said":[{...}]}, as hutch image inspect
+ *	{"id":5,"do":"image","name":"REF"}	{"id":5} and a file: [{...}], of hutch image inspect
  *	{"id":6,"do":"spool"}			{"id":6} and an empty file without a name
  *	{"id":7,"do":"stop"}			ends the server
  *

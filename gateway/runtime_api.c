@@ -467,9 +467,14 @@ static void stop_it(struct visit *v)
 static void on_image(void *context, struct spawn_answer *a)
 {
 	struct visit *v = context;
-	struct json_at first = { 0 };
+	AUTO_FREE char *text = spawn_answer_text(a);
+	AUTO_JSON struct json *doc = json_parse(text, strlen(text), NULL);
+	struct json_at all, first = { 0 };
 	struct buffer json;
-	const bool exists = !a->kind && json_step(&a->said, &first);
+
+	if (doc)
+		json_root(doc, "answer", &all);
+	const bool exists = doc && json_step(&all, &first);
 
 	json_write_begin(&json);
 	json_write_open(&json, NULL, "{");

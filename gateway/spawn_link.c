@@ -9,12 +9,14 @@
 
 #include "base/err.h"
 #include "base/fd_pass.h"
+#include "base/io.h"
 #include "base/json_write.h"
 #include "base/own.h"
 #include "gateway/order.h"
 #include "hutch.h"
 
 #define ANSWER_MAX (160u << 10)
+#define TEXT_MAX   (16u << 20) /* bytes of a text in a file */
 
 struct spawn_wait {
 	struct spawn_wait *next;
@@ -29,6 +31,17 @@ int spawn_answer_kind(const struct spawn_answer *a)
 		if (!strcmp(hutch_kind_name(kind), a->kind))
 			return kind;
 	return HUTCH_SYSTEM;
+}
+
+char *spawn_answer_text(const struct spawn_answer *a)
+{
+	char *text = NULL;
+	size_t len;
+
+	if (a->kind || a->fd < 0 ||
+	    io_read_file(a->fd, "the answer", TEXT_MAX, &text, &len, NULL) < 0)
+		return text_copy("");
+	return text;
 }
 
 static void finish(struct spawn_wait **at, struct spawn_answer *a)

@@ -18,6 +18,9 @@ struct spawn_answer {
 				     * takes by setting -1; -1: none */
 };
 
+/* Reads the text in the file that came with it, allocated; "" where there is none. */
+char *spawn_answer_text(const struct spawn_answer *a);
+
 /* The kind of its error, an enum hutch_kind; HUTCH_SYSTEM where it is none of these. */
 int spawn_answer_kind(const struct spawn_answer *a);
 

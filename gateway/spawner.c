@@ -368,27 +368,51 @@ static char *with_epochs(const struct serve *s, char *lines)
 	return json_write_end(&b);
 }
 
+/* Answers with a text of any length, in a file: a packet has room for a short one alone. */
+static void say_text(struct job *j, const char *text)
+{
+	struct err e;
+	AUTO_CLOSE int fd = memfd_create("said", MFD_CLOEXEC);
+
+	if (fd >= 0 && io_write_all(fd, text, strlen(text)) == 0 &&
+	    lseek(fd, 0, SEEK_SET) == 0) {
+		succeed(j, fd);
+		return;
+	}
+	(void)err_sys(&e, "write an answer");
+	fail_err(j, &e);
+}
+
+static void say_number(struct job *j, unsigned number)
+{
+	AUTO_FREE char *json = text_format("{\"id\":%llu,\"said\":%u}",
+					   (unsigned long long)j->order.id, number);
+
+	send_answer(j, json, -1);
+}
+
 static void on_command(void *context, struct command *p)
 {
 	struct job *j = context;
-	const bool is_list = j->order.kind == ORDER_LIST;
-	AUTO_FREE char *lines = text_format("%.*s", (int)buffer_len(&p->said),
-					    (const char *)buffer_data(&p->said));
-	AUTO_FREE char *said = is_list ? with_epochs(j->s->serve, lines)
-				       : text_copy(lines);
+	const enum order_kind kind = j->order.kind;
+	AUTO_FREE char *said = text_format("%.*s", (int)buffer_len(&p->said),
+					   (const char *)buffer_data(&p->said));
 	AUTO_FREE char *why = text_format("%.*s", (int)buffer_len(&p->complaint),
 					  (const char *)buffer_data(&p->complaint));
 
 	if (p->exit_code != 0) {
-		fail(j, is_list ? "system" : "not_found",
+		fail(j, kind == ORDER_LIST ? "system" : "not_found",
 		     *why ? why : "hutch ended without saying why");
-		return;
+	} else if (p->said.is_cut) {
+		fail(j, "limit", "the answer of hutch is too long");
+	} else if (kind == ORDER_REMOVE) {
+		epochs_forget(j->s->serve, j->order.name);
+		succeed(j, -1);
+	} else {
+		AUTO_FREE char *text = kind == ORDER_LIST ? with_epochs(j->s->serve, said)
+							  : text_copy(said);
+		say_text(j, text);
 	}
-	AUTO_FREE char *text = is_list ? json_write_quoted(said) : text_copy(said);
-	AUTO_FREE char *json = text_format("{\"id\":%llu,\"said\":%s}",
-					   (unsigned long long)j->order.id,
-					   j->order.kind == ORDER_REMOVE ? "null" : text);
-	send_answer(j, json, -1);
 }
 
 static void run(struct job *j, struct list *args, int in)
@@ -399,14 +423,6 @@ static void run(struct job *j, struct list *args, int in)
 			   on_command, &e))
 		fail_err(j, &e);
 	list_done(args);
-}
-
-static void say_number(struct job *j, unsigned number)
-{
-	AUTO_FREE char *json = text_format("{\"id\":%llu,\"said\":%u}",
-					   (unsigned long long)j->order.id, number);
-
-	send_answer(j, json, -1);
 }
 
 static void note_resumed(struct job *j)
@@ -424,7 +440,6 @@ static void remove_it(struct job *j)
 {
 	struct list args = { 0 };
 
-	epochs_forget(j->s->serve, j->order.name);
 	list_add(&args, "hutch");
 	list_add(&args, "rm");
 	list_add(&args, "--force");

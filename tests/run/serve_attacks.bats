@@ -32,6 +32,10 @@ attack() {
 	attack own_key
 }
 
+@test "an answer longer than a packet ends neither the spawner nor the front" {
+	attack long_answers
+}
+
 @test "a front signals, limits and starts nothing, and opens no file" {
 	attack confined
 }

@@ -194,12 +194,20 @@ def own_key(s):
 # --- in the front's place ---------------------------------------------------------------
 
 
+def long_answers():
+    front = Front()
+    for digit in "01234567":
+        front.create(name(digit), labels=["session=" + "x" * 30000])
+    assert front.ask("list") == ({"id": 9}, True)
+    assert "error" not in front.ask("remove", name=name("0"))[0]
+
+
 def confined():
     got = subprocess.run([BUILD + "/tests/run/serve_front", "confined"], capture_output=True, text=True, check=True)
     assert got.stdout == "", got.stdout
 
 
-CASES = {f.__name__: f for f in (confined,)}
+CASES = {f.__name__: f for f in (long_answers, confined)}
 SERVED = {f.__name__: f for f in (stop_at_once, body_outlives, stop_while_starting, stop_amid_actions, odd_factors, own_key)}
 OPTIONS = {"operators_options": ["--", "--image", "host"]}
 
