@@ -34,6 +34,7 @@ struct spawner {
 	unsigned jobs;
 	bool is_over, is_told;
 	char *packet; /* owned: room for a request */
+	struct list names; /* of this server's sandboxes: made, or listed by the label */
 };
 
 struct job {
@@ -147,10 +148,13 @@ static void give_connection(struct job *j)
 	loop_unwatch(&j->s->loop, &j->watch); /* before its descriptors are gone */
 	j->watch.fd = -1;
 	AUTO_CLOSE int fd = hutch_detach(j->handle, &e);
-	if (fd < 0)
+	if (fd < 0) {
 		fail_hutch(j, &e);
-	else
-		succeed(j, fd);
+		return;
+	}
+	if (j->order.kind == ORDER_CREATE)
+		list_add_once(&j->s->names, j->order.name);
+	succeed(j, fd);
 }
 
 /* Takes one message of the handle; false: there is none, or the job has ended. */
@@ -351,21 +355,35 @@ static void attach(struct job *j)
 
 /* --- what programs do --------------------------------------------------------- */
 
-/* Adds its epoch to each line of the list. */
-static char *with_epochs(const struct serve *s, char *lines)
+/* Adds its epoch to each line of the list, and keeps its name. */
+static char *with_epochs(struct spawner *s, char *lines)
 {
 	struct buffer b;
 
 	json_write_begin(&b);
 	for (char *line; (line = strsep(&lines, "\n"));) {
 		AUTO_FREE char *name = strndup(line, strcspn(line, "\t"));
-		AUTO_FREE char *more =
-			text_format("%s\t%u\n", line, name ? epochs_get(s, name) : 0);
+		AUTO_FREE char *more = text_format("%s\t%u\n", line,
+						   name ? epochs_get(s->serve, name) : 0);
 
-		if (name && is_name(name))
-			(void)buffer_append(&b, more, strlen(more));
+		if (!name || !is_name(name))
+			continue;
+		list_add_once(&s->names, name);
+		(void)buffer_append(&b, more, strlen(more));
 	}
 	return json_write_end(&b);
+}
+
+static void forget_name(struct list *l, const char *name)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		if (strcmp(l->items[i], name) != 0)
+			continue;
+		free(l->items[i]);
+		l->items[i] = l->items[--l->count];
+		l->items[l->count] = NULL;
+		return;
+	}
 }
 
 /* Answers with a text of any length, in a file: a packet has room for a short one alone. */
@@ -407,9 +425,10 @@ static void on_command(void *context, struct command *p)
 		fail(j, "limit", "the answer of hutch is too long");
 	} else if (kind == ORDER_REMOVE) {
 		epochs_forget(j->s->serve, j->order.name);
+		forget_name(&j->s->names, j->order.name);
 		succeed(j, -1);
 	} else {
-		AUTO_FREE char *text = kind == ORDER_LIST ? with_epochs(j->s->serve, said)
+		AUTO_FREE char *text = kind == ORDER_LIST ? with_epochs(j->s, said)
 							  : text_copy(said);
 		say_text(j, text);
 	}
@@ -510,9 +529,10 @@ static bool names_sandbox(enum order_kind kind)
 	return kind == ORDER_ATTACH || kind == ORDER_REMOVE || kind == ORDER_RESUMED;
 }
 
+/* A name that a front could have from elsewhere reaches no sandbox of another server's. */
 static void begin(struct job *j)
 {
-	if (names_sandbox(j->order.kind) && !is_name(j->order.name)) {
+	if (names_sandbox(j->order.kind) && !list_has(&j->s->names, j->order.name)) {
 		fail(j, "not_found", "this server has no such sandbox");
 		return;
 	}
@@ -609,6 +629,7 @@ int spawner_run(const struct serve *serve, int link, int signals, struct err *e)
 	while (rc == 0 && !s.is_over)
 		rc = loop_step(&s.loop, -1, e);
 	free(s.packet);
+	list_done(&s.names);
 	loop_done(&s.loop);
 	return rc;
 }

@@ -32,6 +32,10 @@ attack() {
 	attack own_key
 }
 
+@test "a front that was taken over reaches no sandbox of another server" {
+	attack others_sandboxes
+}
+
 @test "an answer longer than a packet ends neither the spawner nor the front" {
 	attack long_answers
 }

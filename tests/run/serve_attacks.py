@@ -194,6 +194,19 @@ def own_key(s):
 # --- in the front's place ---------------------------------------------------------------
 
 
+def others_sandboxes():
+    front = Front()
+    hutch("create", "--label", "hutch.serve=other", name("a"))
+    for do in ("attach", "remove", "resumed"):
+        front.refuses(do, "not_found", name=name("a"))
+    assert name("a") in hutch("ps", "--quiet")
+    front.create(name("b"))
+    front.refuses("create", "exists", name=name("a"), image="host")
+    front.refuses("remove", "not_found", name=name("a"))
+    assert front.ask("resumed", name=name("b"))[0]["said"] == 1
+    assert "error" not in front.ask("remove", name=name("b"))[0]
+
+
 def long_answers():
     front = Front()
     for digit in "01234567":
@@ -207,7 +220,7 @@ def confined():
     assert got.stdout == "", got.stdout
 
 
-CASES = {f.__name__: f for f in (long_answers, confined)}
+CASES = {f.__name__: f for f in (others_sandboxes, long_answers, confined)}
 SERVED = {f.__name__: f for f in (stop_at_once, body_outlives, stop_while_starting, stop_amid_actions, odd_factors, own_key)}
 OPTIONS = {"operators_options": ["--", "--image", "host"]}
 
