@@ -42,7 +42,7 @@ struct job {
 	struct order order;
 	struct hutch *handle; /* owned; NULL: none */
 	struct watch watch;
-	int file; /* owned: the request's descriptor, or the variables; -1: none */
+	int file; /* owned: the variables; -1: none */
 };
 
 /* --- answers ------------------------------------------------------------------ */
@@ -584,7 +584,8 @@ static void on_link(void *context, uint32_t events)
 		s->is_over = true;
 		return;
 	}
-	*j = (struct job){ .s = s, .file = fd < 0 ? -1 : fd };
+	own_close(&fd); /* no request takes one */
+	*j = (struct job){ .s = s, .file = -1 };
 	s->jobs++;
 	watch_link(s);
 	const int rc = order_read(s->packet, (size_t)n, &j->order, &e);

@@ -36,6 +36,10 @@ attack() {
 	attack others_sandboxes
 }
 
+@test "descriptors that a front sends along are closed" {
+	attack descriptors
+}
+
 @test "an answer longer than a packet ends neither the spawner nor the front" {
 	attack long_answers
 }

@@ -207,6 +207,18 @@ def others_sandboxes():
     assert "error" not in front.ask("remove", name=name("b"))[0]
 
 
+def descriptors():
+    front = Front()
+    front.create(name("d"))
+    before = front.descriptors()
+    for _ in range(20):
+        front.ask("create", with_descriptor=True, name=name("d"), image="host")
+        front.ask("spool", with_descriptor=True)
+        front.ask("attach", with_descriptor=True, name=name("d"))
+        front.ask("nothing", with_descriptor=True)
+    assert front.descriptors() <= before + 1, (before, front.descriptors())
+
+
 def long_answers():
     front = Front()
     for digit in "01234567":
@@ -220,7 +232,7 @@ def confined():
     assert got.stdout == "", got.stdout
 
 
-CASES = {f.__name__: f for f in (others_sandboxes, long_answers, confined)}
+CASES = {f.__name__: f for f in (others_sandboxes, descriptors, long_answers, confined)}
 SERVED = {f.__name__: f for f in (stop_at_once, body_outlives, stop_while_starting, stop_amid_actions, odd_factors, own_key)}
 OPTIONS = {"operators_options": ["--", "--image", "host"]}
 
