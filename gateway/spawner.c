@@ -290,8 +290,6 @@ static void add_options(struct job *j, struct list *args)
 	const struct order *o = &j->order;
 	const char *image = s->image ? s->image : o->image;
 
-	for (size_t i = 0; i < s->options.count; i++)
-		list_add(args, s->options.items[i]);
 	list_add(args, "--quiet");
 	list_addf(args, "--label=%s=%s", SERVE_LABEL, s->name);
 	for (size_t i = 0; i < o->labels.count; i++)
@@ -310,6 +308,8 @@ static void add_options(struct job *j, struct list *args)
 		list_addf(args, "--plugin=%s", o->plugins.items[i]);
 	for (size_t i = 0; i < o->port_count; i++)
 		list_addf(args, "--publish=127.0.0.1:0:%u", o->ports[i]);
+	for (size_t i = 0; i < s->options.count; i++)
+		list_add(args, s->options.items[i]);
 	if (o->is_main)
 		list_add(args, "--main");
 	list_add(args, o->name);

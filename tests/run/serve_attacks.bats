@@ -32,8 +32,16 @@ attack() {
 	attack own_key
 }
 
+@test "a client's image does not replace the one among the operator's options" {
+	attack operators_options
+}
+
 @test "a front that was taken over reaches no sandbox of another server" {
 	attack others_sandboxes
+}
+
+@test "a front that was taken over makes no sandbox that a request could not" {
+	attack more_than_allowed
 }
 
 @test "descriptors that a front sends along are closed" {

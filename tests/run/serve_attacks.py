@@ -191,6 +191,12 @@ def own_key(s):
         assert s.call("POST", path + method, {})[0] != 403, method
 
 
+def operators_options(s):
+    runtime, _ = s.start("session", image="registry.invalid/image:1")
+    info = s.call("POST", f"/v1/sandboxes/{runtime}/info", {})[1]
+    assert info["image"] == "host", info
+
+
 # --- in the front's place ---------------------------------------------------------------
 
 
@@ -205,6 +211,25 @@ def others_sandboxes():
     front.refuses("remove", "not_found", name=name("a"))
     assert front.ask("resumed", name=name("b"))[0]["said"] == 1
     assert "error" not in front.ask("remove", name=name("b"))[0]
+
+
+def more_than_allowed():
+    front = Front("--env=KIND=operators")
+    for image in ("dir:/", "/etc", "-x", "--volume=/:/x", "../x", "HOST", "docker.io/dir:/", "oci-archive:/etc/x"):
+        got, _ = front.ask("create", name=name("c"), image=image)
+        assert "error" in got, (image, got)
+    for plugin in ("/x", "../jupyter", "jupyter,vscode", "jupyter=1", "--privileged"):
+        front.refuses("create", "not_found", name=name("c"), plugins=[plugin])
+    for odd in ({"name": "../x"}, {"name": "--all"}, {"name": "r1"}, {"workdir": "--volume=/:/x"}, {"env": ["=x"]},
+                {"env": ["x"]}):
+        front.refuses("create", "usage", **{"name": name("c"), **odd})
+    for odd in ({"ports": list(range(1, 10))}, {"ports": [65536]}, {"factor": 17}, {"argv": ["x"] * 1025}):
+        front.refuses("create", "limit", **{"name": name("c"), **odd})
+    front.create(name("c"), env=["A=1\nLD_PRELOAD=/x", "#B=2", "KIND=clients"], argv=["--volume=/:/x"],
+                 workdir="/proc/1/root")
+    environment = hutch("exec", "--workdir", "/", name("c"), "env", "-0").split("\0")
+    assert "A=1\nLD_PRELOAD=/x" in environment and "#B=2" in environment, environment
+    assert "KIND=operators" in environment and not any(e.startswith("LD_PRELOAD") for e in environment), environment
 
 
 def descriptors():
@@ -232,8 +257,8 @@ def confined():
     assert got.stdout == "", got.stdout
 
 
-CASES = {f.__name__: f for f in (others_sandboxes, descriptors, long_answers, confined)}
-SERVED = {f.__name__: f for f in (stop_at_once, body_outlives, stop_while_starting, stop_amid_actions, odd_factors, own_key)}
+CASES = {f.__name__: f for f in (others_sandboxes, more_than_allowed, descriptors, long_answers, confined)}
+SERVED = {f.__name__: f for f in (stop_at_once, body_outlives, stop_while_starting, stop_amid_actions, odd_factors, own_key, operators_options)}
 OPTIONS = {"operators_options": ["--", "--image", "host"]}
 
 
