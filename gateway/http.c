@@ -128,26 +128,60 @@ static void watch_client(struct http_request *r)
 
 /* --- a request comes --------------------------------------------------------- */
 
-static enum MHD_Result count_field(void *context, enum MHD_ValueKind kind,
-				   const char *name, const char *value)
+struct head {
+	unsigned lengths, hosts;
+	bool is_odd;
+};
+
+static enum MHD_Result on_field(void *context, enum MHD_ValueKind kind, const char *name,
+				const char *value)
 {
-	unsigned *counts = context;
+	struct head *h = context;
+	const bool is_coding = strcasecmp(name, "transfer-encoding") == 0;
 
 	(void)kind;
-	(void)value;
-	counts[0] += strcasecmp(name, "content-length") == 0;
-	counts[1] += strcasecmp(name, "transfer-encoding") == 0;
+	h->hosts += strcasecmp(name, "host") == 0;
+	h->lengths += is_coding || strcasecmp(name, "content-length") == 0;
+	/* "Transfer-Encoding :" is a field of another name for libmicrohttpd. */
+	h->is_odd |= strpbrk(name, " \t") ||
+		     (is_coding && (!value || strcasecmp(value, "chunked") != 0));
 	return MHD_YES;
 }
 
 /* Two programs that read an ambiguous head differently would see different requests. */
 static bool is_ambiguous(struct http_request *r)
 {
-	unsigned counts[2] = { 0, 0 };
+	struct head h = { 0 };
 
-	(void)MHD_get_connection_values(r->connection, MHD_HEADER_KIND, count_field,
-					counts);
-	return counts[0] + counts[1] > 1;
+	(void)MHD_get_connection_values(r->connection, MHD_HEADER_KIND, on_field, &h);
+	return h.lengths > 1 || h.hosts > 1 || h.is_odd;
+}
+
+static int hex_value(char digit)
+{
+	return digit >= '0' && digit <= '9'   ? digit - '0'
+	       : digit >= 'a' && digit <= 'f' ? digit - 'a' + 10
+	       : digit >= 'A' && digit <= 'F' ? digit - 'A' + 10
+					      : -1;
+}
+
+/* Decodes a path, or a part of a query, in place.  "%00" stays: the text would end there. */
+static size_t unescape(void *context, struct MHD_Connection *c, char *text)
+{
+	char *to = text;
+
+	(void)context;
+	(void)c;
+	for (const char *at = text; *at; at++) {
+		const int high = *at == '%' ? hex_value(at[1]) : -1;
+		const int low = high >= 0 ? hex_value(at[2]) : -1;
+		const bool is_code = low >= 0 && high + low > 0;
+
+		*to++ = is_code ? (char)(high * 16 + low) : *at;
+		at += is_code ? 2 : 0;
+	}
+	*to = '\0';
+	return (size_t)(to - text);
 }
 
 static struct http_request *request_new(struct http *h, struct MHD_Connection *c,
@@ -248,7 +282,7 @@ static void begin_form(struct http_request *r)
 static void begin(struct http_request *r)
 {
 	if (is_ambiguous(r))
-		refuse(r, MHD_HTTP_BAD_REQUEST, "The length of the body is ambiguous");
+		refuse(r, MHD_HTTP_BAD_REQUEST, "The head of the request is ambiguous");
 	else
 		r->http->events.head(r->http->events.context, r);
 	if (r->takes == BODY_PARTS)
@@ -559,15 +593,16 @@ static struct MHD_Daemon *start(struct http *h, int fd, unsigned most,
 		{ MHD_OPTION_CONNECTION_MEMORY_LIMIT, POOL_BYTES, NULL },
 		{ MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)on_completed, h },
 		{ MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL },
+		{ MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)unescape, NULL },
 		{ MHD_OPTION_END, 0, NULL },
 		{ MHD_OPTION_END, 0, NULL },
 		{ MHD_OPTION_END, 0, NULL },
 	};
 
 	if (has_tls) {
-		options[7] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_KEY, 0,
+		options[8] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_KEY, 0,
 						      (void *)(uintptr_t)tls->key };
-		options[8] =
+		options[9] =
 			(struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_CERT, 0,
 						 (void *)(uintptr_t)tls->certificate };
 	}

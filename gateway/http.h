@@ -9,7 +9,8 @@
  *			does not exist after this callback
  *
  * A body that the request's handler has not taken is refused (413).  A request whose head is
- * ambiguous is refused (400): two lengths, or a length beside chunks.
+ * ambiguous is refused (400): two lengths, a length beside chunks, two hosts, a coding that is
+ * not "chunked", a blank in the name of a field.
  *
  * Sources: libmicrohttpd(3); RFC 9110, RFC 9112, RFC 7578. */
 #pragma once
@@ -55,7 +56,7 @@ void http_free(struct http *h);
 /* --- a request --------------------------------------------------------------- */
 
 const char *http_method(const struct http_request *r);
-/* The path, decoded, without the query; it begins with a slash and holds no NUL. */
+/* The path, decoded but for "%00", without the query. */
 const char *http_path(const struct http_request *r);
 /* A field of the head, or a value of the query; NULL: it is absent.  Borrowed. */
 const char *http_header(const struct http_request *r, const char *name);

@@ -8,6 +8,14 @@ attack() {
 	as_who env BUILD="$BUILD" timeout "$PATIENCE" "$here/serve_attacks.py" "$HUTCH" "$1"
 }
 
+@test "a head that two programs could read differently is refused" {
+	attack ambiguous_heads
+}
+
+@test "a path that only looks like one of the server's is not found" {
+	attack odd_paths
+}
+
 @test "many stops of one runtime at once end it once" {
 	attack stop_at_once
 }

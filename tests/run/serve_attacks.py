@@ -124,6 +124,37 @@ def at_once(count, what):
     return got
 
 
+# --- heads ------------------------------------------------------------------------------
+
+
+def ambiguous_heads(s):
+    known = {"Host": "localhost", "X-API-Key": s.key}
+    for odd in ("Host: evil.example", "Host: localhost", "Transfer-Encoding : chunked", "Transfer-Encoding: identity",
+                "Transfer-Encoding: gzip, chunked", "Transfer-Encoding: xchunked",
+                "Content-Length: 2\r\nTransfer-Encoding: chunked", "Content-Length: 2\r\nContent-Length: 2",
+                "Content-Length: -1", "Content-Length: +2", "Content-Length: 2, 2", "Content-Length: 0x2"):
+        lines = [f"{name}: {value}\r\n" for name, value in known.items()]
+        head = f"POST /start HTTP/1.1\r\n{''.join(lines)}{odd}\r\n\r\n"
+        got = s.take(s.send(head.encode() + b"2\r\n{}\r\n0\r\n\r\n"))
+        assert got[0] == 400, (odd, got)
+    for host in ("evil.example", "localhost.evil.example", "127.0.0.1@evil.example", "evil.example:127.0.0.1", "[::1",
+                 "0x7f000001", "a" * 5000):
+        assert s.call("GET", "/health", Host=host)[0] == 403, host
+    for origin in ("http://evil.example", "null", "http://localhost"):
+        assert s.call("GET", "/health", Origin=origin)[0] == 403, origin
+
+
+def odd_paths(s):
+    for path in ("//list", "/list/", "/./list", "/x/../list", "/%2e%2e/list", "/list%00", "/list%00x", "/list;x",
+                 "/list%2f", "/list%", "/list%zz", "*", "list", "http://localhost/list", "/runtime/%00", "/%ff%fe",
+                 "/sessions/..%2flist", "/" + "a" * 30000):
+        assert s.call("GET", path)[0] == 404, path
+        assert s.call("GET", path, **{"X-API-Key": None})[0] == 403, path
+    assert s.call("GET", "/%6cist") == (200, {"runtimes": []})
+    for method in ("OPTIONS", "TRACE", "PUT", "CONNECT", "get"):
+        assert s.call(method, "/list")[0] == 405, method
+
+
 # --- clients with a key -----------------------------------------------------------------
 
 
@@ -258,7 +289,8 @@ def confined():
 
 
 CASES = {f.__name__: f for f in (others_sandboxes, more_than_allowed, descriptors, long_answers, confined)}
-SERVED = {f.__name__: f for f in (stop_at_once, body_outlives, stop_while_starting, stop_amid_actions, odd_factors, own_key, operators_options)}
+SERVED = {f.__name__: f for f in (ambiguous_heads, odd_paths, stop_at_once, body_outlives, stop_while_starting,
+                                  stop_amid_actions, odd_factors, own_key, operators_options)}
 OPTIONS = {"operators_options": ["--", "--image", "host"]}
 
 
