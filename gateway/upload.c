@@ -85,6 +85,10 @@ void upload_part(struct visit *v, const struct http_part *p)
 
 	if (strcmp(p->name, "file") != 0 || http_is_answered(v->request))
 		return;
+	if (p->at == 0 && u->size > 0) {
+		refuse(v, "400: More than one file was sent");
+		return;
+	}
 	if (p->at == 0) {
 		free(u->filename);
 		u->filename = text_copy(p->filename ? p->filename : "");
@@ -115,7 +119,9 @@ static void add_piece(struct upload *u)
 {
 	static const char zeros[(END_BLOCKS + 1) * TAR_BLOCK];
 	char piece[PIECE];
-	const ssize_t n = pread(u->spool, piece, sizeof(piece), (off_t)u->at);
+	const uint64_t left = u->size - u->at;
+	const size_t len = left < sizeof(piece) ? (size_t)left : sizeof(piece);
+	const ssize_t n = pread(u->spool, piece, len, (off_t)u->at);
 
 	if (n > 0) {
 		(void)buffer_append(&u->tar, piece,

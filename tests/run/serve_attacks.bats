@@ -32,6 +32,10 @@ attack() {
 	attack stop_amid_actions
 }
 
+@test "an upload holds one file, whose name is one name" {
+	attack odd_uploads
+}
+
 @test "a factor beyond the bounds is refused, and the server goes on" {
 	attack odd_factors
 }

@@ -203,6 +203,37 @@ def stop_amid_actions(s):
     assert not s.runtimes() or set(r["status"] for r in s.runtimes().values()) == {"stopped"}
 
 
+def form(*files):
+    """A body of files, each a name and bytes, and the field that tells its form."""
+    parts = [b'--x\r\nContent-Disposition: form-data; name="file"; filename="' + file + b'"\r\n\r\n' + data + b"\r\n"
+             for file, data in files]
+    return b"".join(parts) + b"--x--\r\n"
+
+
+def upload(s, runtime, *files):
+    body = form(*files)
+    fields = {"Content-Type": "multipart/form-data; boundary=x"}
+    path = f"/{runtime}/upload_file?destination=/workspace/new"
+    return s.take(s.send(s.head("POST", path, len(body), fields) + body))
+
+
+def odd_uploads(s):
+    runtime, _ = s.start("session")
+    # The tail of the first file would stand behind the content of the second one in the tar.
+    with tempfile.TemporaryDirectory() as folder:
+        with open(folder + "/in", "w", encoding="ascii") as f:
+            f.write("x")
+        tar = subprocess.run(["tar", "-C", folder, "-c", "in"], capture_output=True, check=True).stdout
+    assert upload(s, runtime, (b"a", b"\0" * 512 + tar), (b"b", b"b"))[0] == 500
+    assert hutch("exec", runtime, "ls", "/workspace") == ""
+    for odd in (b"../x", b"..", b".", b"", b"/etc/passwd", b"a/b", b"x" * 300):
+        assert upload(s, runtime, (odd, b"x"))[0] == 500, odd
+    assert hutch("exec", runtime, "find", "/workspace", "-type", "f") == ""
+    for odd in (b"-rf", b"a\\b", b"a%2fb", b"a\1b", b"\xff"):
+        assert upload(s, runtime, (odd, b"x"))[0] == 200, odd
+    s.is_well()
+
+
 def odd_factors(s):
     for factor in (1e300, 1e-300, 0, -1, 17):
         got = s.call("POST", "/start", {"image": "host", "session_id": "session", "command": COMMAND,
@@ -290,7 +321,7 @@ def confined():
 
 CASES = {f.__name__: f for f in (others_sandboxes, more_than_allowed, descriptors, long_answers, confined)}
 SERVED = {f.__name__: f for f in (ambiguous_heads, odd_paths, stop_at_once, body_outlives, stop_while_starting,
-                                  stop_amid_actions, odd_factors, own_key, operators_options)}
+                                  stop_amid_actions, odd_uploads, odd_factors, own_key, operators_options)}
 OPTIONS = {"operators_options": ["--", "--image", "host"]}
 
 
