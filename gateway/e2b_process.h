@@ -8,7 +8,7 @@
 
 struct box_stream;
 
-/* What a client sends to a command; it lives as long as its visit. */
+/* The input that a client sends to a command; it lives as long as its visit. */
 struct input {
 	struct input *next;
 	struct visit *visit;
