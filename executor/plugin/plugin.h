@@ -72,7 +72,7 @@ struct plugin {
 			    * keeper has told (spawn.h); EXEC_STAGE_NONE: not told */
 	int64_t due; /* until when the process must be ready or answer; INT64_MAX: no
 		      * limit */
-	bool has_asked;	   /* among the bytes that were read last was an "ask" */
+	bool has_asked;	   /* among the bytes that were read in this turn was an "ask" */
 	bool has_answered; /* the process has answered a call */
 	unsigned ends;	   /* so many processes in a row have ended without an answer */
 	int64_t not_before; /* the next process may be started from this time on */

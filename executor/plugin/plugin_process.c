@@ -24,9 +24,10 @@
  * next one. */
 #define BACK_OFF_MS	100
 #define BACK_OFF_MAX_MS 30000
-/* How often the pipe of a process that has ended is read, 64 KiB each time: a descendant
- * may go on writing into it. */
-#define LAST_READS 256
+/* How often the pipe of a process that has ended is read, 64 KiB each time: as often as
+ * the largest pipe of an ordinary user needs (pipe(7)), since a process that is no
+ * descendant may have opened it, and go on writing. */
+#define LAST_READS 16
 
 void plugin_say_state(const struct plugin *p, enum plugin_state state, const char *reason)
 {

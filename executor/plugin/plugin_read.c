@@ -88,13 +88,10 @@ static int take_call(struct plugin *p, const struct json_at *line, struct err *e
 
 /* Handles an "ask".  If bytes that were read at once have two, the process has written
  * the second one before it could have the answer to the first one.  Were that allowed, a
- * pipe full of edits would keep the executor from all other work for minutes.  A process
- * that has ended waits for no answer. */
+ * pipe full of edits would keep the executor from all other work for minutes. */
 static int take_ask(struct plugin *p, const struct json_at *line, int64_t now,
 		    struct err *e)
 {
-	if (p->pid == 0)
-		return 0;
 	if (p->has_asked)
 		return err_set(e, ERR_USAGE, "it asked again before it had the answer");
 	p->has_asked = true;
@@ -198,7 +195,6 @@ bool plugin_read(struct plugin *p, int64_t now)
 	size_t len = left < CHUNK ? left : CHUNK;
 	ssize_t n = read(p->out, buffer_reserve(&p->from, len), len);
 
-	p->has_asked = false;
 	if (n > 0)
 		buffer_added(&p->from, (size_t)n);
 	if (n == 0)

@@ -374,6 +374,7 @@ void plugins_serve(struct plugins *s, const struct pollfd *fds, int64_t now)
 		const struct pollfd *mine = fds + i * PLUGIN_POLLS;
 		if (mine[2].revents)
 			plugin_read_errors(p);
+		p->has_asked = false;
 		if (mine[1].revents && p->out >= 0)
 			(void)plugin_read(p, now);
 		if (mine[0].revents && p->in >= 0)

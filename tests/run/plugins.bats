@@ -218,6 +218,45 @@ fails(wild("big", n=8 << 20), "more than 8388608 bytes")
 well()'
 }
 
+@test "a picture that ends within the signature of PNG is none" {
+	acts '
+full, short = ("{\"call\":CALL,\"answer\":{\"picture\":\"%s\"}}" % text for text in ("iVBORw0KGgo=", "iVBORw0KGg=="))
+# The rest of the signature may stand in memory that the answers before had.
+for _ in range(3):
+    for _ in range(100):
+        assert wild("lines", lines=[full]).extras["picture"].endswith(",iVBORw0KGgo=")
+    fails(wild("lines", lines=[short]), "a PNG in base64 was expected")'
+}
+
+@test "a process that does not read is told 12 MiB, and no more" {
+	acts '
+assert wild("deaf").content == "deaf from now on"
+huge = {"HUGE": "x" * 130000}
+for n in range(100):
+    assert a.action("env", set=huge).observation == "env"
+fails(wild("echo", timeout=0.3, lines=[huge["HUGE"]]), "it does not read its lines")
+a.action("env", unset=["HUGE"])
+well()'
+}
+
+@test "a plugin that would take the last descriptors of the executor is not started" {
+	local n options=()
+	for n in {1..9}; do
+		cp -r "$P/echo" "$T/p$n"
+		jq --arg name "p$n" '.name = $name | .actions = {($name): .actions.echo}' "$P/echo/plugin.json" >"$T/p$n/plugin.json"
+		options+=(--plugin "$T/p$n")
+	done
+	chmod -R a+rX "$T"
+	# Each takes 4 of the 40, and 16 are kept for what the executor itself has open.
+	ulimit -n 40
+	"$here/act.py" "$HUTCH" '
+said = [a.action(f"p{n}", text="on").content for n in range(1, 10)]
+assert said[:6] == ["on"] * 6, said
+assert all("it could not be started: Too many open files" in one for one in said[6:]), said
+write("/tmp/x", "written")
+assert read("/tmp/x").content.strip() == "written"' "${options[@]}"
+}
+
 @test "output comes while the action runs" {
 	acts '
 send({"action": "wild", "args": {"do": "stream"}, "id": 5})
@@ -245,6 +284,9 @@ assert "1\tone" in told[0]["text"] and "two" not in told[0]["text"]
 assert read("/workspace/f").content == "0\none\n2\n"
 a.action("edit", command="undo_edit", path="/workspace/f")
 assert read("/workspace/f").content == "one\n2\n"
+# The last words of a process count, too.
+fails(wild("leave", lines=[json.dumps({"ask": 1, "edit": {"command": "create", "path": "/workspace/last", "file_text": "1"}})]), "exit code 0")
+assert read("/workspace/last").content == "1"
 # Both lines come with one write, so the second one has not waited for the first one.
 ask_for = json.dumps({"ask": 1, "edit": edits[3]})
 fails(wild("lines", lines=[ask_for + "\n" + ask_for]), "it asked again before it had the answer")

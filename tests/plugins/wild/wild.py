@@ -79,6 +79,8 @@ def do_fork(call, args, line):
 
 def do_leave(call, args, line):
     """Ends, and leaves a process behind in its session and group."""
+    for text in args.get("lines", []):
+        say(text)
     child = subprocess.Popen(["sleep", "1000"])
     with open("/tmp/left", "w") as left:
         print(child.pid, file=left)
