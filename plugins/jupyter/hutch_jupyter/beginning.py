@@ -19,6 +19,23 @@ def make_quick(kind):
     kind.flush = flushing
 
 
+def make_one_piece(thread):
+    """A thread of ipykernel's own sends its messages, and is woken for each, which costs more than
+    to make it.  `busy`, the cell's code and its result are followed by `idle` or by output, and
+    nobody waits for them alone: they go together with the next message."""
+    def send_multipart(frames, *args, **kwargs):
+        topic = bytes(frames[0])
+        if thread.thread.is_alive() and (topic.endswith((b"execute_input", b"execute_result")) or
+                                         topic.endswith(b"status") and b'"busy"' in bytes(frames[-1])):
+            thread._events.append(lambda: thread._really_send(frames, *args, **kwargs))
+        else:
+            send_and_wake(frames, *args, **kwargs)
+
+    send_and_wake = thread.send_multipart
+    if hasattr(thread, "_events") and hasattr(thread, "_really_send"):
+        thread.send_multipart = send_multipart
+
+
 def prepare_cells(shell):
     """IPython 9 keeps all that cells print, under the number of the cell, which without a history
     is always 1: its memory and the time of each print() would grow with every cell.  And a cell
@@ -39,6 +56,7 @@ try:
     shell.run_line_magic("colors", "nocolor")
     prepare_cells(shell)
     make_quick(type(sys.stdout))
+    make_one_piece(shell.kernel.iopub_thread)
 except Exception:
     pass  # another version of IPython, whose colours are taken out of its texts anyway
 print(sys.executable)
