@@ -3,6 +3,11 @@
 
 load helpers
 
+teardown() {
+	remove_boxes
+	end
+}
+
 V=${BATS_TEST_DIRNAME%/*/*}/plugins/vscode
 
 @test "without an editor the plugin says which one is missing, and the sandbox goes on" {
@@ -19,6 +24,40 @@ while True:
         break
 assert "neither openvscode-server nor code-server is in the sandbox" in states[-1]["error"], states' \
 		--stream --plugin vscode
+}
+
+# The stand-in has openvscode-server's options, and refuses others; it says what it has got.
+@test "openvscode-server on the PATH gets the token in a file, and is reached at the published port" {
+	mkdir bin
+	cat >bin/openvscode-server <<-'PY'
+		#!/usr/bin/python3
+		import argparse, http.server, os
+		options = argparse.ArgumentParser(allow_abbrev=False)
+		for name in ("host", "port", "connection-token-file", "telemetry-level", "server-data-dir"):
+		    options.add_argument(f"--{name}", required=True)
+		options.add_argument("--disable-workspace-trust", action="store_true")
+		got = options.parse_args()
+		with open(got.connection_token_file) as file:
+		    token, mode = file.read(), os.fstat(file.fileno()).st_mode & 0o777
+		class Handler(http.server.BaseHTTPRequestHandler):
+		    def do_GET(self):
+		        said = f"{self.path == '/?tkn=' + token + '&folder=/workspace'} {mode:o} {os.getcwd()} "
+		        said += f"{os.environ.get('HUTCH_PLUGIN_TOKEN')} {os.path.isdir(got.server_data_dir)}"
+		        self.send_response(200)
+		        self.end_headers()
+		        self.wfile.write(said.encode())
+		    def log_message(self, *_):
+		        pass
+		server = http.server.HTTPServer((got.host, int(got.port)), Handler)
+		print("Web UI available at http://localhost/", flush=True)
+		server.serve_forever()
+	PY
+	chmod -R a+rX bin && chmod 755 bin/openvscode-server
+	hutch create --plugin vscode -v "$T/bin:/opt/bin:ro" -e PATH=/opt/bin:/usr/bin:/bin box
+	((status == 0))
+	ready() { [ "$("$HUTCH" inspect box | jq -r '.[0].plugins[0].state')" = ready ]; }
+	until_true ready
+	[ "$(curl -s "$("$HUTCH" plugin url box vscode)")" = "True 600 /workspace None True" ]
 }
 
 # gate: starts the plugin's gate before a server of the test's own, which says what it is asked.
