@@ -92,7 +92,7 @@ static void write_box(struct job *j, const struct json_at *at, struct buffer *ro
 	json_write_text(rows, "sandbox_id", name);
 	json_write_text(rows, "state", state);
 	json_write_text(rows, "created", json_member_string(at, "created", NULL));
-	json_write_bool(rows, "is_default", !strcmp(name, j->server->setup->name));
+	json_write_bool(rows, "is_default", !strcmp(name, j->server->name));
 	json_write_close(rows, "}");
 	AUTO_FREE char *line = text_format("%s %s\n", name, state);
 	(void)buffer_append(text, line, strlen(line)); /* the buffer has no bound */

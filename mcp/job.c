@@ -20,8 +20,12 @@
 #include "mcp/setup.h"
 #include "mcp/tools.h"
 
+#define RETRY_MS     20 /* between two looks for a sandbox that is being made */
+#define RETRIES	     500
 #define PROGRESS_MS  250 /* between two notes about progress */
 #define PROGRESS_MAX 200 /* bytes of the text of one */
+
+static void attach(struct job *j);
 
 /* --- the list of calls ----------------------------------------------------- */
 
@@ -29,7 +33,12 @@ static void on_late(void *context)
 {
 	struct job *j = context;
 
-	j->tool->late(j);
+	if (!j->is_retrying) {
+		j->tool->late(j);
+		return;
+	}
+	j->is_retrying = false;
+	attach(j);
 }
 
 static struct job *job_new(struct server *s, struct message *m, struct batch *batch)
@@ -198,8 +207,6 @@ void job_progress(struct job *j, const struct hutch_message *m)
 
 /* --- its sandbox ----------------------------------------------------------- */
 
-static void attach(struct job *j);
-
 static void tell_made(struct job *j)
 {
 	struct tool_result r;
@@ -216,7 +223,48 @@ static bool is_to_be_made(const struct job *j, const struct hutch_message *m)
 {
 	return !j->is_ready && m->error.kind == HUTCH_NOT_FOUND &&
 	       (j->tool->flags & TOOL_MAKES) && !j->has_waited &&
-	       !strcmp(j->name, j->server->setup->name);
+	       !strcmp(j->name, j->server->name);
+}
+
+/* Whether the default sandbox could neither be made nor be found: changes of one of its
+ * name wait. */
+static bool is_taken(const struct job *j, const struct hutch_message *m)
+{
+	return !j->is_ready && m->error.kind == HUTCH_NOT_FOUND && j->is_default &&
+	       j->has_waited;
+}
+
+/* Goes on with the next name.  Another job may have taken it already. */
+static bool take_next_name(struct job *j)
+{
+	struct server *s = j->server;
+
+	if (!strcmp(j->name, s->name) && !server_rename(s))
+		return false;
+	free(j->name);
+	j->name = text_copy(s->name);
+	j->has_waited = false;
+	close_box(j);
+	attach(j);
+	return true;
+}
+
+/* Whether another server of the same command line is making the default sandbox: it
+ * exists, and has no socket yet. */
+static bool is_being_made(const struct job *j, const struct hutch_message *m)
+{
+	return !j->is_ready && m->error.kind == HUTCH_SYSTEM && j->is_default &&
+	       j->retries < RETRIES;
+}
+
+/* Looks for the sandbox again in a moment.  Nothing could be waited for instead that also
+ * tells that the other server has failed. */
+static void retry(struct job *j)
+{
+	close_box(j);
+	j->retries++;
+	j->is_retrying = true;
+	loop_start(&j->server->loop, &j->timer, RETRY_MS);
 }
 
 static void take(struct job *j, const struct hutch_message *m)
@@ -229,6 +277,10 @@ static void take(struct job *j, const struct hutch_message *m)
 		close_box(j);
 		j->waits_for_maker = true;
 		maker_start(j->server);
+	} else if (is_being_made(j, m)) {
+		retry(j);
+	} else if (is_taken(j, m) && take_next_name(j)) {
+		return;
 	} else if (j->makes || m->type == HUTCH_ENDED) {
 		job_fail_hutch(j, &m->error);
 	} else {
@@ -337,7 +389,7 @@ size_t job_making(const struct server *s)
 
 bool job_is_making(const struct server *s, const char *name)
 {
-	bool is_so = s->maker && !strcmp(name, s->setup->name);
+	bool is_so = s->maker && !strcmp(name, s->name);
 
 	for (const struct job *j = s->jobs; j; j = j->next)
 		is_so |= j->makes && !strcmp(name, j->name);
@@ -393,7 +445,8 @@ static bool find_name(struct job *j)
 			    "sandbox_list has the names");
 		return false;
 	}
-	j->name = text_copy(said ? said : j->server->setup->name);
+	j->is_default = !said;
+	j->name = text_copy(said ? said : j->server->name);
 	return true;
 }
 

@@ -41,8 +41,11 @@ struct job {
 	struct json *doc;	 /* owned: the request */
 	struct json_at params, arguments;
 	char *name;	      /* owned: that of the sandbox */
+	bool is_default;      /* the client has named no sandbox */
 	bool waits_for_maker; /* the default sandbox is being made */
 	bool has_waited;      /* it has been made for this job */
+	unsigned retries; /* how often it was looked for while another server makes it */
+	bool is_retrying; /* it is looked for again when the timer expires */
 	bool makes;	      /* `box` is being made for this job */
 	bool is_ready;	      /* `box` is connected */
 	struct hutch *box;    /* owned */

@@ -80,7 +80,7 @@ static int begin(struct maker *m, struct hutch_error *e)
 	struct list words = { 0 };
 	struct err local;
 
-	setup_words(setup, NULL, setup->name, &words);
+	setup_words(setup, NULL, m->server->name, &words);
 	int rc = hutch_create((const char *const *)words.items, &how, &m->box, e);
 	list_done(&words);
 	if (rc < 0)

@@ -424,12 +424,22 @@ static int turn(struct server *s, struct err *e)
 
 int server_init(struct server *s, const struct setup *setup, struct err *e)
 {
-	*s = (struct server){ .setup = setup, .now_ms = clock_ms() };
+	*s = (struct server){ .setup = setup, .now_ms = clock_ms(), .names = 1 };
+	s->name = text_copy(setup->name);
 	s->in_watch = (struct watch){ STDIN_FILENO, s, on_input };
 	s->out_watch = (struct watch){ STDOUT_FILENO, s, on_output };
 	lines_init(&s->in, MESSAGE_MAX);
 	fd_writer_init(&s->out, STDOUT_FILENO, SERVER_OUT_MAX);
 	return loop_init(&s->loop, e);
+}
+
+bool server_rename(struct server *s)
+{
+	if (s->names >= SETUP_SANDBOXES_MAX)
+		return false;
+	free(s->name);
+	s->name = text_format("%s-r%u", s->setup->prefix, ++s->names);
+	return true;
 }
 
 int server_run(struct server *s, struct err *e)
@@ -445,6 +455,7 @@ void server_done(struct server *s)
 	while (s->jobs)
 		job_free(s->jobs);
 	maker_free(s->maker);
+	free(s->name);
 	consent_done(&s->consent);
 	lines_done(&s->in);
 	fd_writer_done(&s->out);

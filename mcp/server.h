@@ -31,6 +31,8 @@ struct setup;
 
 struct server {
 	const struct setup *setup; /* borrowed */
+	char *name;		   /* owned: that of the default sandbox */
+	unsigned names;		   /* how many names the default sandbox has had */
 	struct loop loop;
 	struct lines in;
 	struct fd_writer out;
@@ -50,6 +52,11 @@ struct server {
 int server_init(struct server *s, const struct setup *setup, struct err *e);
 int server_run(struct server *s, struct err *e);
 void server_done(struct server *s);
+
+/* Gives the default sandbox another name, since changes of one that had this name wait to
+ * be applied.  The names are the same for all servers of a command line.  Returns false
+ * if there is no further one. */
+bool server_rename(struct server *s);
 
 /* Handles one message, of a line or of a batch. */
 void server_take(struct server *s, const char *text, size_t len, struct batch *batch);

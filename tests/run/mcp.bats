@@ -133,6 +133,10 @@ serves() {
 	serves many_sandboxes
 }
 
+@test "servers that begin at once have one default sandbox" {
+	serves at_once
+}
+
 @test "--sandbox names the default sandbox, which may be there already" {
 	"$HUTCH" create box >out
 	"$HUTCH" exec box sh -c 'echo here >/tmp/a'
@@ -170,6 +174,11 @@ serves() {
 	echo one >project/a.txt
 	give project
 	serves changes --workspace project:cow
+}
+
+@test "the default sandbox has another name while changes of an ended one wait" {
+	room project
+	serves waiting_changes --workspace project:cow
 }
 
 # --- its end -------------------------------------------------------------------------------------

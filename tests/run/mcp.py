@@ -462,6 +462,15 @@ def outlive(s):
     [o.process.kill() for o in (again, stranger, elsewhere)]
 
 
+def at_once(s):
+    others = [Server() for _ in range(5)]
+    numbers = [o.request("tools/call", {"name": "exec", "arguments": {"command": "true"}}, True) for o in others]
+    results = [o.answer(number)["result"] for o, number in zip(others, numbers)]
+    assert len({r.get("structuredContent", {}).get("sandbox_id", text(r)) for r in results}) == 1, results
+    for o in others:
+        o.process.kill()
+
+
 def given_name(s):
     assert text(s.modern("read_file", {"path": "/tmp/a"})) == "here\n"
     assert s.modern("exec", {"command": "true"})["structuredContent"]["sandbox_id"] == "box"
@@ -575,6 +584,22 @@ def changes(s):
     for flag in ("--force", "-y", "--"):
         apply(True, paths=[flag])
         assert read("a.txt") == "two\n", flag
+
+
+def waiting_changes(s):
+    s.initialize()
+    first = s.tool("exec", command="echo one >b.txt")["structuredContent"]["sandbox_id"]
+    s.tool("sandbox_end")
+    numbers = [s.request("tools/call", {"name": "exec", "arguments": {"command": "ls b.txt"}}) for _ in range(3)]
+    results = [s.answer(number)["result"]["structuredContent"] for number in numbers]
+    assert {r["exit_code"] for r in results} == {2}, results
+    assert {r["sandbox_id"] for r in results} == {first + "-r2"}, results
+    again = Server("--workspace", "project:cow")
+    assert again.modern("exec", {"command": "true"})["structuredContent"]["sandbox_id"] == first + "-r2"
+    again.process.kill()
+    assert "b.txt" in text(s.tool("diff", sandbox_id=first))
+    assert s.tool("exec", command="true", sandbox_id=first)["isError"]
+    subprocess.run([HUTCH, "discard", "--yes", first], check=True, stdout=subprocess.DEVNULL)
 
 
 def finishes(s):
