@@ -30,7 +30,7 @@ struct server {
 	int64_t process; /* 0: not started yet */
 	struct box_stream *stream; /* owned; NULL: none */
 	struct buffer in;	   /* what it is to read */
-	bool is_writing, is_over;
+	bool is_writing, is_over, is_killed;
 };
 
 /* An event stream and its servers.  It outlives its request until they have ended. */
@@ -133,21 +133,28 @@ static void on_ignored(void *context, const struct hutch_message *m)
 	session_free(s);
 }
 
+static void kill_server(struct server *x)
+{
+	struct session *s = x->session;
+
+	if (x->is_over || x->is_killed || x->process == 0 || !s->box->handle)
+		return;
+	void *tag = box_tag(s->box, s, on_ignored);
+	if (hutch_exec_signal(s->box->handle, x->process, SIGKILL, tag, NULL) < 0) {
+		box_untag(tag);
+		return;
+	}
+	x->is_killed = true;
+	s->calls++;
+}
+
 /* Kills those that did not end when their stdin was closed. */
 static void on_kill(void *context)
 {
 	struct session *s = context;
 
-	for (size_t i = 0; i < s->count && s->box->handle; i++) {
-		if (s->servers[i].is_over || s->servers[i].process == 0)
-			continue;
-		void *tag = box_tag(s->box, s, on_ignored);
-		if (hutch_exec_signal(s->box->handle, s->servers[i].process, SIGKILL, tag,
-				      NULL) < 0)
-			box_untag(tag);
-		else
-			s->calls++;
-	}
+	for (size_t i = 0; i < s->count; i++)
+		kill_server(&s->servers[i]);
 }
 
 static void server_over(struct server *x)
@@ -244,10 +251,14 @@ static void pump(struct session *s)
 			if (fits)
 				write_some(x);
 			else
-				server_over(x); /* it reads nothing */
+				mcp_relay_ended(s->relay, line.to); /* it reads nothing */
 		}
 		free(line.text);
 	}
+	/* One that went beyond a bound is of no use any more. */
+	for (size_t i = 0; i < s->count; i++)
+		if (mcp_relay_has_ended(s->relay, i))
+			kill_server(&s->servers[i]);
 	const int64_t due = mcp_relay_due(s->relay);
 	if (due > 0)
 		loop_start(s->loop, &s->due, due - clock_ms());

@@ -134,6 +134,11 @@ size_t mcp_relay_waiting(const struct mcp_relay *r)
 	return r->bytes_waiting;
 }
 
+bool mcp_relay_has_ended(const struct mcp_relay *r, size_t server)
+{
+	return r->servers[server].has_ended;
+}
+
 bool mcp_relay_is_over(const struct mcp_relay *r)
 {
 	size_t ended = 0;

@@ -62,5 +62,7 @@ void mcp_relay_tick(struct mcp_relay *r, int64_t now);
 bool mcp_relay_next(struct mcp_relay *r, struct mcp_line *ret);
 /* How many bytes wait to be taken. */
 size_t mcp_relay_waiting(const struct mcp_relay *r);
+/* Whether a server has ended, also one that runs and went beyond a bound. */
+bool mcp_relay_has_ended(const struct mcp_relay *r, size_t server);
 /* Whether all servers have ended. */
 bool mcp_relay_is_over(const struct mcp_relay *r);

@@ -199,6 +199,23 @@ def hostile(box):
     stream.close()
 
 
+def endless(box):
+    """A server whose line has no end is killed while its stream goes on."""
+    line = """
+import os
+send(method="notifications/pid", params={"pid": os.getpid()})
+sys.stdout.write("x" * (17 << 20))
+sys.stdout.flush()"""
+    box.update(server("good"), server("endless", line))
+    stream = Stream(box)
+    pid = stream.message()["params"]["pid"]
+    action = {"action": "run", "args": {"command": f"tail --pid {pid} -f /dev/null; echo gone"}}
+    status, answer = box.ask("POST", f"/{box.box}/execute_action", {"action": action})
+    assert (status, json.loads(answer)["content"]) == (200, "gone"), answer
+    assert stream.call(1, "tools/list")["result"] == {"tools": [{"name": "good_t"}]}
+    stream.close()
+
+
 FLOOD = '''
 while True:
     send(method="notifications/message", params={"level": "info", "data": "x" * 1000})'''

@@ -75,6 +75,10 @@ mcp() {
 	mcp hostile
 }
 
+@test "an MCP server whose line has no end is killed" {
+	mcp endless
+}
+
 @test "a client that reads nothing from an MCP server that never stops takes bounded memory" {
 	mcp flood "$(pgrep -P "$server")"
 }

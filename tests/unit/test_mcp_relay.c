@@ -476,8 +476,9 @@ static void test_a_line_without_end_ends_its_server(void **state)
 	for (int i = 0; i < 4; i++)
 		mcp_relay_heard(r, 0, piece, len);
 	assert_false(mcp_relay_is_over(r));
+	assert_false(mcp_relay_has_ended(r, 0));
 	mcp_relay_heard(r, 0, piece, 1);
-	assert_true(mcp_relay_is_over(r));
+	assert_true(mcp_relay_has_ended(r, 0) && mcp_relay_is_over(r));
 	mcp_relay_free(r);
 }
 
