@@ -208,11 +208,14 @@ start() {
 @test "a stream that is no message of JSON is refused" {
 	serve
 	sandbox
-	local whole
-	whole=$(start true)
-	local -A wrong=([empty]='' [half]='\0\0\0' [compressed]='\1\0\0\0\2{}' [end]='\2\0\0\0\2{}' [long]='\0\0\0\0\3{}'
-		[short]='\0\0\0\0\1{}' [huge]='\0\377\377\377\377{}' [two]='\0\0\0\0\2{}\0\0\0\0\2{}' [text]='\0\0\0\0\2{x'
-		[bytes]='\0\0\0\0\2\377\376')
+	local whole='{"process":{"cmd":"true"}}'
+	local good="\\0\\0\\0\\0\\032$whole"
+	local -A wrong=([empty]='' [half]='\0\0\0' [compressed]="\\1${good:2}" [end]="\\2${good:2}"
+		[long]="\\0\\0\\0\\0\\033$whole" [short]="\\0\\0\\0\\0\\031$whole" [huge]="\\0\\377\\377\\377\\377$whole"
+		[two]="$good$good" [text]='\0\0\0\0\2{x' [bytes]='\0\0\0\0\2\377\376')
+	printf '%b' "$good" >"$T/good"
+	stream process.Process/Start "$T/good"
+	[[ ${lines[0]} == '0 {"event":{"start"'* ]]
 	local name
 	for name in "${!wrong[@]}"; do
 		echo "# $name"
