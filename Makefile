@@ -420,18 +420,24 @@ IMAGE_LIBS := -lcrypto
 ifeq ($(STATIC),)
 $(B)/libexec/hutch-image: HOST_LIBS := $(IMAGE_LIBS) $(CAPS_LIBS)
 $(B)/libexec/hutch-image: $(B)/host/rootfs-tools/main.o $(call host_rooms,rootfs-tools)
+$(B)/libexec/hutch-serve: HOST_LIBS := -lmicrohttpd -larchive $(IMAGE_LIBS) $(CAPS_LIBS)
+$(B)/libexec/hutch-serve: $(B)/host/gateway/main.o $(call host_rooms,gateway lib)
 else
 MUSL_CFLAGS := -nostdinc -isystem $(STATIC)/include -DHUTCH_STATIC $(filter-out -nostdinc,$(MUSL_CFLAGS))
 $(B)/libexec/hutch-image: MUSL_LIBS := $(SYSROOT)/usr/lib/$(MULTIARCH)/libcap.a \
   $(addprefix $(STATIC)/lib/lib,curl.a ssl.a crypto.a archive.a lzma.a zstd.a z.a isal.a)
 $(B)/libexec/hutch-image: $(B)/musl/rootfs-tools/main.o $(call linked_rooms,rootfs-tools)
+$(B)/libexec/hutch-serve: MUSL_LIBS := $(SYSROOT)/usr/lib/$(MULTIARCH)/libcap.a \
+  $(addprefix $(STATIC)/lib/lib,microhttpd.a crypto.a archive.a lzma.a zstd.a z.a)
+$(B)/libexec/hutch-serve: $(B)/musl/gateway/main.o $(call linked_rooms,gateway lib)
 $(B)/libexec/hutch-image $(addprefix $(B)/musl/rootfs-tools/,registry/http.o layers/inflate.o \
-  layers/gunzip.o layers/hash.o): $(STATIC)/versions
+  layers/gunzip.o layers/hash.o) \
+$(B)/libexec/hutch-serve $(addprefix $(B)/musl/gateway/,http.o zip/zip.o): $(STATIC)/versions
 # Compiled anew when the folder was removed, as for a new version of a library.
 $(STATIC)/versions: packaging/libraries.sh $(if $(CROSS),| $(SYSROOT)/made)
 	$< $(STATIC) $(ARCH) $(SYSROOT)
 endif
-$(B)/libexec/hutch-image:
+$(B)/libexec/hutch-image $(B)/libexec/hutch-serve:
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(if $(STATIC),$(MUSL_LINK),$(HOST_LINK))
@@ -441,9 +447,7 @@ $(B)/libexec/hutch-seccomp: PIE = $(if $(STATIC),-static-pie,-pie)
 $(B)/libexec/hutch-seccomp: $(B)/host/policy/seccomp/main.o $(call host_rooms,policy/seccomp)
 $(B)/libexec/hutch-scope: HOST_LIBS := -lsystemd
 $(B)/libexec/hutch-scope: $(B)/host/sandbox/cgroup/scope_main.o
-$(B)/libexec/hutch-serve: HOST_LIBS := -lmicrohttpd -larchive -lcrypto $(CAPS_LIBS)
-$(B)/libexec/hutch-serve: $(B)/host/gateway/main.o $(call host_rooms,gateway lib)
-$(B)/libexec/hutch-seccomp $(B)/libexec/hutch-scope $(B)/libexec/hutch-serve:
+$(B)/libexec/hutch-seccomp $(B)/libexec/hutch-scope:
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(HOST_LINK)
@@ -539,7 +543,7 @@ $(B)/gen/openapi.h: gateway/openapi.json
 $(B)/musl/base/memmove.o: MUSL_CFLAGS += -fno-builtin \
   $(if $(findstring clang,$(CC)),,-fno-tree-loop-distribute-patterns)
 # libhutch includes its header as its users do.
-$(B)/musl/lib/%.o $(B)/musl/mcp/%.o: MUSL_CFLAGS += -Iinclude
+$(B)/musl/lib/%.o $(B)/musl/mcp/%.o $(B)/musl/gateway/%.o: MUSL_CFLAGS += -Iinclude
 
 $(B)/musl/%.o: %.c | $(B)/headers
 	@mkdir -p $(@D)
@@ -598,10 +602,10 @@ deps demo-deps test-deps vm-deps dist-deps:
 	else echo "as root: $$line" >&2; exit 1; fi
 
 # Missing packages are named before the build, not by the first of many errors.
-HEADERS := archive.h ares.h curl/curl.h isa-l/igzip_lib.h netlink/netlink.h openssl/evp.h seccomp.h sys/capability.h \
+HEADERS := archive.h ares.h curl/curl.h isa-l/igzip_lib.h microhttpd.h netlink/netlink.h openssl/evp.h seccomp.h sys/capability.h \
            systemd/sd-bus.h vterm.h
 # Those that libraries.sh brings.
-STATIC_HEADERS := $(if $(STATIC),archive.h curl/curl.h isa-l/igzip_lib.h openssl/evp.h)
+STATIC_HEADERS := $(if $(STATIC),archive.h curl/curl.h isa-l/igzip_lib.h microhttpd.h openssl/evp.h)
 ifneq ($(CROSS),)
 $(B)/headers: | $(SYSROOT)/made
 $(SYSROOT)/made: packaging/sysroot.sh

@@ -211,7 +211,7 @@ static void on_output(struct e2b_process *p, const struct hutch_message *m)
  * as in C, in small letters. */
 static char *status_of(int64_t code, int64_t signo)
 {
-	const char *name = signo > 0 && signo < NSIG ? sigdescr_np((int)signo) : NULL;
+	const char *name = signo > 0 && signo < NSIG ? strsignal((int)signo) : NULL;
 	char *text;
 
 	if (signo == 0)

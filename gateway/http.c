@@ -612,6 +612,11 @@ static struct MHD_Daemon *start(struct http *h, int fd, unsigned most,
 				MHD_OPTION_END);
 }
 
+bool http_has_tls(void)
+{
+	return MHD_is_feature_supported(MHD_FEATURE_SSL) == MHD_YES;
+}
+
 struct http *http_new(struct loop *l, int fd, unsigned most, const struct http_tls *tls,
 		      const struct http_events *events, struct err *e)
 {

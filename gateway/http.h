@@ -43,6 +43,9 @@ struct http_tls {
 	const char *certificate, *key; /* PEM texts, borrowed; NULL: no TLS */
 };
 
+/* Whether libmicrohttpd has TLS: that of a release's packages has none. */
+bool http_has_tls(void);
+
 /* Serves the listening socket `fd`, which is taken over.  `most`: how many connections
  * there may be; further ones wait in the kernel's queue.  NULL, with an error. */
 struct http *http_new(struct loop *l, int fd, unsigned most, const struct http_tls *tls,

@@ -120,6 +120,11 @@ static int check(struct serve *s, const struct words *w, struct err *e)
 	s->connections = (unsigned)most;
 	if (!s->certificate != !s->certificate_key)
 		return err_set(e, ERR_USAGE, "--tls-cert and --tls-key belong together");
+	if (s->certificate && !http_has_tls()) {
+		(void)err_set(e, ERR_UNSUPPORTED,
+			      "--tls-cert: this build of hutch has no TLS");
+		return err_remedy(e, "serve on loopback, behind a proxy that has it");
+	}
 	if (!s->name)
 		s->name = "default";
 	if (!s->listen && !s->socket)

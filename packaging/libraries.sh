@@ -1,5 +1,6 @@
 #!/bin/bash
-# Compiles the libraries of a static hutch-image for musl, from Debian's source packages.
+# Compiles the libraries of static programs, hutch-image and hutch-serve, for musl, from Debian's
+# source packages.
 #
 #	packaging/libraries.sh DIR [ARCH [SYSROOT]]
 #
@@ -140,6 +141,12 @@ configure --with-openssl="$dir" --without-{zlib,brotli,zstd,libpsl,libidn2,nghtt
 	--disable-{ftp,file,ldap,ldaps,rtsp,dict,telnet,tftp,pop3,imap,smb,smtp,gopher,mqtt,manual,ntlm,ntlm-wb,tls-srp,unix-sockets,alt-svc,hsts,cookies,netrc,libcurl-option,dnsshuffle,doh,mime,ares,websockets}
 quiet make $jobs -C lib install
 quiet make $jobs -C include install
+
+# TLS would need GnuTLS and its libraries; http.c says where it is missing.
+unpack libmicrohttpd
+configure --disable-{https,doc,examples,curl,dauth,bauth,poll,tools}
+quiet make $jobs -C src/microhttpd install-libLTLIBRARIES
+quiet make $jobs -C src/include install
 
 rm -rf "$sources"
 mv "$dir/versions.new" "$dir/versions"
