@@ -736,7 +736,7 @@ stopped() {
 	wait "${asked[@]}"
 	# It may have ended by the sandbox's SIGTERM first, and is an observation then.
 	grep -q '404 .*detail\|200 .*observation' "$T/action"
-	grep -q '^event: error' "$T/exec"
+	grep -q '^event: \(error\|exit\)' "$T/exec"
 	ask GET /list
 	is 200 '.runtimes | length' 0
 }
