@@ -3,7 +3,7 @@
 # The verbs, their flags and the flags' values stand in one place; tests/run/completion.bats
 # compares them with the help of each verb.
 _hutch_verbs='act run create start exec shell pool cp port net connect ps inspect logs events stats wait pause unpause
-	update rename stop kill rm changes diff apply discard snapshot fork commit policy why audit image plugin docker mcp doctor version help'
+	update rename stop kill rm changes diff apply discard snapshot fork commit policy why audit image plugin docker mcp serve doctor version help'
 _hutch_flags='--policy --image --pull --entrypoint --upper -v --volume --workspace --name --protect --protect-missing --toolchain --tmpfs --read-only -e --env
 	--env-file --secret --secret-file -w --workdir -u --user --hostname -i --interactive -t --tty --stdio --mcp
 	--network --allow --deny --ask --add-host --network-join -p --publish --isolation --landlock --idmap --cap-add --cap-drop --seccomp -m --memory --cpus --pids-limit
@@ -30,6 +30,8 @@ declare -gA _hutch_small_flags=([connect]='-d --descriptor' [ps]='-a --all --jso
 	[discard]='--all -y --yes' [changes]='--json -q --quiet --no-trunc' [snapshot]='-m --message -q --quiet'
 	[commit]='-m --message')
 _hutch_cp_flags='-L --follow-link -q --quiet --max-size --idle-timeout -h --help'
+_hutch_serve_flags='--listen --socket --key-file --tls-cert --tls-key --url --host --origin --image -m --memory --cpus --name
+	--idle-pause --connections -q --quiet -h --help'
 _hutch_doctor_flags='--json -h --help'
 _hutch_with_value='@(--policy|--image|--pull|--entrypoint|--upper|-v|--volume|--workspace|--name|--protect|--rule|--toolchain|--tmpfs|-e|--env|--env-file|--secret|--secret-file|-w|--workdir|-u|--user|--hostname|--stdio|--network|--allow|--deny|--ask|--add-host|--network-join|-p|--publish|--isolation|--landlock|--idmap|--cap-add|--cap-drop|--seccomp|-m|--memory|--cpus|--pids-limit|--disk|--cgroup-parent|--ulimit|--timeout|--audit|--learn|--label|--plugin|--restart|--stop-signal|--stop-timeout|--ttl|--idle-timeout|--sample|--lease)'
 _hutch_limits='as core cpu data fsize locks memlock msgqueue nice nofile nproc rss
@@ -457,6 +459,21 @@ _hutch_pool()
 	esac
 }
 
+# The words behind -- are flags of `hutch create`.
+_hutch_serve()
+{
+	local before=" ${COMP_WORDS[*]:2:COMP_CWORD-2} "
+	if [[ $before == *' -- '* ]]; then
+		[[ $cur != -* ]] || _hutch_words "$(_hutch_maker_flags create)"
+		return
+	fi
+	case $cur:${COMP_WORDS[COMP_CWORD - 1]} in
+	-*) _hutch_words "$_hutch_serve_flags" ;;
+	*:--socket | *:--key-file | *:--tls-cert | *:--tls-key) _hutch_paths file ;;
+	*:--image) _hutch_words "$(_hutch_stored)" ;;
+	esac
+}
+
 _hutch_small() # VERB
 {
 	if [[ $cur == -* ]]; then
@@ -504,6 +521,8 @@ _hutch()
 		_hutch_plugin
 	elif [[ ${COMP_WORDS[1]} == pool ]]; then
 		_hutch_pool
+	elif [[ ${COMP_WORDS[1]} == serve ]]; then
+		_hutch_serve
 	elif [[ ${COMP_WORDS[1]} == doctor ]]; then
 		_hutch_words "$_hutch_doctor_flags"
 	elif [[ ${COMP_WORDS[1]} == help ]]; then

@@ -168,6 +168,11 @@ fits() {
 	done
 }
 
+@test "the page of hutch serve has its flags with their arguments" {
+	diff <("$HUTCH" serve --help | grep -E '^ +(-[a-z] )?--' | grep -v -- --help | cut -c1-36 | arguments) \
+		<(grep -E '^### -' "$top/docs/hutch-serve.md" | arguments)
+}
+
 # Compares the flags and exit codes in the page about the audit log with the help; that page also
 # describes the members of entries.
 @test "the page of hutch audit has the flags of its verbs, and its exit codes" {
