@@ -217,6 +217,8 @@ static int read_create(const struct json_at *root, struct order *o, struct err *
 	if (json_member(root, "factor", &factor) &&
 	    json_number(&factor, &o->factor, e) < 0)
 		return -1;
+	if (!(o->factor >= 0.001 && o->factor <= ORDER_FACTOR))
+		return err_set(e, ERR_USAGE, "factor: from 0.001 to %d", ORDER_FACTOR);
 	return read_ports(root, o, e);
 }
 

@@ -455,7 +455,7 @@ stopped() {
 @test "a wrong request for a sandbox is refused with its reason" {
 	serve
 	for text in '{"imag":"x"}' '{"env":[]}' '{"env":{"A":1}}' '{"ports":[0]}' '{"ports":["80"]}' '{"command":"true"}' \
-		'{"ports":[1,2,3,4,5,6,7,8,9]}' '[]' '{"plugins":[1]}' '{"workdir":7}'; do
+		'{"ports":[1,2,3,4,5,6,7,8,9]}' '[]' '{"plugins":[1]}' '{"workdir":7}' '{"factor":0}' '{"factor":1e300}' '{"factor":"1"}'; do
 		ask POST /v1/sandboxes -d "$text"
 		is 422 .error.kind invalid
 	done
