@@ -215,7 +215,8 @@ static enum MHD_Result queue(struct http_request *r)
 static enum MHD_Result settle(struct http_request *r)
 {
 	r->is_in_callback = false;
-	if (r->reply)
+	/* Until http_go_on() a handler has the request in its hands, also an answered one. */
+	if (r->reply && !r->is_held)
 		return queue(r);
 	if (r->is_held || r->is_complete)
 		suspend(r);
@@ -484,7 +485,7 @@ static void answer(struct http_request *r, unsigned status, const char *type,
 					      r->fields.items[i + 1]);
 	r->reply = reply;
 	r->status = status;
-	if (!r->is_in_callback)
+	if (!r->is_in_callback && !r->is_held)
 		resume(r);
 }
 

@@ -32,6 +32,10 @@ attack() {
 	attack stop_amid_actions
 }
 
+@test "clients that are gone amid an upload leave the server well" {
+	attack clients_gone
+}
+
 @test "an upload holds one file, whose name is one name" {
 	attack odd_uploads
 }

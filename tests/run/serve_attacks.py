@@ -205,16 +205,30 @@ def stop_amid_actions(s):
 
 def form(*files):
     """A body of files, each a name and bytes, and the field that tells its form."""
-    parts = [b'--x\r\nContent-Disposition: form-data; name="file"; filename="' + file + b'"\r\n\r\n' + data + b"\r\n"
-             for file, data in files]
-    return b"".join(parts) + b"--x--\r\n"
+    head = b'--limit\r\nContent-Disposition: form-data; name="file"; filename="'
+    return b"".join(head + file + b'"\r\n\r\n' + data + b"\r\n" for file, data in files) + b"--limit--\r\n"
 
 
 def upload(s, runtime, *files):
     body = form(*files)
-    fields = {"Content-Type": "multipart/form-data; boundary=x"}
+    fields = {"Content-Type": "multipart/form-data; boundary=limit"}
     path = f"/{runtime}/upload_file?destination=/workspace/new"
     return s.take(s.send(s.head("POST", path, len(body), fields) + body))
+
+
+def clients_gone(s):
+    runtime, _ = s.start("session")
+    path = f"/{runtime}/upload_file?destination=/workspace"
+    kinds = ("multipart/form-data; boundary=limit", "multipart/form-data; boundary=", "multipart/form-data",
+             "text/plain")
+    for kind in kinds:
+        data = s.head("POST", path, 99999, {"Content-Type": kind}) + form((b"a", b"x" * 5000))
+        for _ in range(100):
+            s.send(data).close()
+    for kind in kinds[1:]:
+        got = s.take(s.send(s.head("POST", path, 4, {"Content-Type": kind}) + b"text"))
+        assert got[0] == 422, got
+    s.is_well()
 
 
 def odd_uploads(s):
@@ -224,7 +238,8 @@ def odd_uploads(s):
         with open(folder + "/in", "w", encoding="ascii") as f:
             f.write("x")
         tar = subprocess.run(["tar", "-C", folder, "-c", "in"], capture_output=True, check=True).stdout
-    assert upload(s, runtime, (b"a", b"\0" * 512 + tar), (b"b", b"b"))[0] == 500
+    got = upload(s, runtime, (b"a", b"\0" * 512 + tar), (b"b", b"b"))
+    assert got[0] == 500, got
     assert hutch("exec", runtime, "ls", "/workspace") == ""
     for odd in (b"../x", b"..", b".", b"", b"/etc/passwd", b"a/b", b"x" * 300):
         assert upload(s, runtime, (odd, b"x"))[0] == 500, odd
@@ -321,7 +336,8 @@ def confined():
 
 CASES = {f.__name__: f for f in (others_sandboxes, more_than_allowed, descriptors, long_answers, confined)}
 SERVED = {f.__name__: f for f in (ambiguous_heads, odd_paths, stop_at_once, body_outlives, stop_while_starting,
-                                  stop_amid_actions, odd_uploads, odd_factors, own_key, operators_options)}
+                                  stop_amid_actions, clients_gone, odd_uploads, odd_factors, own_key,
+                                  operators_options)}
 OPTIONS = {"operators_options": ["--", "--image", "host"]}
 
 
