@@ -11,6 +11,7 @@
 #include "gateway/serve.h"
 
 #define SWEEP_MS    1000    /* how often idle and ended sandboxes are looked for */
+#define TURN	    4 /* messages of one sandbox, of 64 KiB each, until others have their turn */
 #define REMEMBER_MS 3600000 /* how long one that has ended by itself is known */
 
 struct box_wait {
@@ -205,7 +206,9 @@ static void on_handle(void *context, uint32_t events)
 	struct hutch_error e;
 
 	(void)events;
-	while (b->handle && hutch_next(b->handle, 0, &m, &e) > 0) {
+	/* A process that writes without end leaves the others their turn. */
+	for (int i = 0; i < TURN && b->handle && hutch_next(b->handle, 0, &m, &e) > 0;
+	     i++) {
 		if (m->type == HUTCH_ANSWER)
 			on_answer(m);
 		else if (m->type == HUTCH_OUTPUT || m->type == HUTCH_EVENT)
