@@ -255,7 +255,7 @@ static void pump(struct session *s)
 		}
 		free(line.text);
 	}
-	/* One that went beyond a bound is of no use any more. */
+	/* A server that went beyond a bound is of no use any more. */
 	for (size_t i = 0; i < s->count; i++)
 		if (mcp_relay_has_ended(s->relay, i))
 			kill_server(&s->servers[i]);
