@@ -42,7 +42,7 @@ static void write_create(const struct order *o, struct buffer *to)
 	json_write_text(to, "image", o->image ? o->image : "");
 	json_write_text(to, "workdir", o->workdir ? o->workdir : "");
 	json_write_bool(to, "main", o->is_main);
-	json_write_format(to, "factor", "%.3f", o->factor);
+	json_write_format(to, "factor", "%.3f", o->factor > 0 ? o->factor : 1);
 	write_list(to, "argv", &o->argv);
 	write_list(to, "env", &o->env);
 	write_list(to, "labels", &o->labels);

@@ -289,5 +289,5 @@ wrong_key() {
 	python3 "$here/policy.py" "$top" >keys
 	flags_of() { "$HUTCH" "$1" --help | grep -oE -- ' --[a-z-]+' | tr -d ' -' | sort -u; }
 	diff <(tr -d - <keys | sort) <(sort -u <(flags_of create) <(flags_of run) | grep -vxE \
-		'help|deny|ask|policy|interactive|tty|stdio|json|learn|dryrun|rm|detach|stream|lease|name|quiet')
+		'help|deny|ask|policy|interactive|tty|stdio|json|learn|dryrun|rm|detach|stream|lease|name|quiet|mcp')
 }
