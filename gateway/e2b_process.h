@@ -8,7 +8,7 @@
 
 struct box_stream;
 
-/* The input that a client sends to a command; it lives as long as its visit. */
+/* The bytes that a client sends to a command; the struct lives as long as its visit. */
 struct input {
 	struct input *next;
 	struct visit *visit;
