@@ -43,20 +43,20 @@ NOT_AS_ROOT = set("""act agent_skills agents archive audit bash_texts broker cod
     image_build image_copied image_fuse image_hostile image_launch image_pull image_ranges
     image_runtime image_store image_upper input keep killed landlock landlock_root learn library
     limits log logs missing named allow net_attacks net_death net_live openhands policy pool ports processes refused
-    results rules sdk seccomp secrets session session_rows snapshot static stdio stopped stream
+    results rules sdk seccomp secrets serve session session_rows snapshot static stdio stopped stream
     terminal typed update why window wrong_inputs""".split())
 # Suites of NOT_AS_ROOT of which root runs only the cases whose names contain this text.
 ONLY_AS_ROOT = {
     "cow": "a folder that its owner may not", "cp": "as root,", "doctor": "a root |root's",
     "hostile": "a file capability", "image_launch": "root is told",
     "image_store": "a full disk is", "landlock": "root becomes", "missing": "a link that another user",
-    "pool": "waited for room", "results": "the descriptor of --json"}
+    "pool": "waited for room", "serve": "that root starts", "results": "the descriptor of --json"}
 # Unit tests that root runs, too.  All others do the same for every user.
 UNITS_AS_ROOT = set("""all_processes apply archive_layer archive_pack archive_unpack caps
     changes channel checks confine copy copy_dest files folders host_user idmap image_copy jail
     janitor landlock landlock_filters landlock_root lease ledger listener mount_target mounts
     netns network overlay_upper peers plan pools processes program protect_watch registry registry_end
-    rlimits root_fuse scope seccomp_kernel shell spawn store supervise supervise_run trace
+    rlimits root_fuse scope seccomp_kernel serve_confine shell spawn store supervise supervise_run trace
     tree_removal user volumes walk watchdog workers""".split())
 # Tests that do not run inside a sandbox of hutch: they need something that a sandbox
 # lacks, or take long and find nothing there.
