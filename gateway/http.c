@@ -27,7 +27,7 @@ struct http {
 	struct timer timer;
 	struct http_events events;
 	unsigned count;
-	bool is_resuming; /* a connection was resumed since the last run began */
+	bool must_run; /* a connection was resumed or broken off since the last run began */
 };
 
 struct http_request {
@@ -56,11 +56,11 @@ static void run(struct http *h)
 {
 	MHD_UNSIGNED_LONG_LONG left;
 
-	h->is_resuming = false;
+	h->must_run = false;
 	(void)MHD_run(h->daemon); /* fails only for a daemon of another mode */
-	/* The run itself may have resumed another connection, which the next run takes up;
-	 * MHD_get_timeout() does not know of it. */
-	if (h->is_resuming)
+	/* The run itself may have resumed another connection, or broken one off, which the
+	 * next run takes up; MHD_get_timeout() does not know of it. */
+	if (h->must_run)
 		loop_start(h->loop, &h->timer, 0);
 	else if (MHD_get_timeout(h->daemon, &left) == MHD_YES)
 		loop_start(h->loop, &h->timer,
@@ -87,7 +87,7 @@ static void resume(struct http_request *r)
 		return;
 	r->is_suspended = false;
 	MHD_resume_connection(r->connection);
-	r->http->is_resuming = true;
+	r->http->must_run = true;
 	loop_start(r->http->loop, &r->http->timer, 0);
 }
 
@@ -345,9 +345,9 @@ static void on_completed(void *context, struct MHD_Connection *c, void **ret,
 	struct http_request *r = *ret;
 
 	(void)c;
-	(void)why;
 	if (!r)
 		return;
+	h->must_run |= why != MHD_REQUEST_TERMINATED_COMPLETED_OK;
 	*ret = NULL;
 	unwatch_client(r);
 	h->events.closed(h->events.context, r);
