@@ -18,7 +18,7 @@
 /* Returns whether the socket has what only rules can decide about. */
 static bool needs_rules(enum gate_watch kind)
 {
-	return kind == WATCH_DATAGRAMS || kind == WATCH_LISTENER;
+	return kind == WATCH_DATAGRAMS || kind == WATCH_LISTENER || kind == WATCH_REFUSED;
 }
 
 /* Returns what is watched for.  Without rules the first event of a socket that needs them
@@ -27,9 +27,8 @@ static uint32_t events_of(const struct gate *g, enum gate_watch kind)
 {
 	if (needs_rules(kind))
 		return EPOLLIN | (g->has_rules ? 0u : EPOLLONESHOT);
-	return kind == WATCH_SUPERVISOR || kind == WATCH_REFUSED
-		       ? EPOLLIN
-		       : EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+	return kind == WATCH_SUPERVISOR ? EPOLLIN
+					: EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
 }
 
 int gate_watch(struct gate *g, int fd, enum gate_watch kind, size_t index, struct err *e)
@@ -49,13 +48,6 @@ static int watch_guest(struct gate *g, struct err *e)
 	for (size_t i = 0; i < g->network.count; i++)
 		if (gate_watch(g, g->network.listeners[i], WATCH_LISTENER, i, e) < 0)
 			return -1;
-	return 0;
-}
-
-static int watch_network(struct gate *g, struct err *e)
-{
-	if (watch_guest(g, e) < 0)
-		return -1;
 	for (size_t i = 0; i < GATEWAY_REFUSED; i++)
 		if (g->network.refused[i] >= 0 &&
 		    gate_watch(g, g->network.refused[i], WATCH_REFUSED, i, e) < 0)
@@ -89,7 +81,7 @@ int gate_init(struct gate *g, struct gateway *network, int egress, struct err *e
 	g->names = dns_names_new(key);
 	if (gate_watch(g, egress, WATCH_LINK, 0, e) < 0)
 		return -1;
-	return watch_network(g, e);
+	return watch_guest(g, e);
 }
 
 void gate_done(struct gate *g)

@@ -201,7 +201,7 @@ void link_tell(struct gate *g, const struct frames_event *event)
 	struct err e;
 
 	/* An event that finds no room is lost; the refusal stands. */
-	if (link_say_hello(g, &e) == 0 && buffer_len(&g->link.out) < LINK_EVENTS_MAX)
+	if (buffer_len(&g->link.out) < LINK_EVENTS_MAX)
 		(void)frames_put_event(&g->link.out, event, &e);
 	/* hutch-egress has it before the guest sees the refusal, and so before a command
 	 * inside ends because of it. */
