@@ -218,35 +218,14 @@ static void tell_made(struct job *j)
 	job_done(j, &r);
 }
 
-/* Whether the sandbox is the default one, and not there yet. */
+/* Whether the sandbox is the default one, and not there yet, or not any more. */
 static bool is_to_be_made(const struct job *j, const struct hutch_message *m)
 {
-	return !j->is_ready && m->error.kind == HUTCH_NOT_FOUND &&
-	       (j->tool->flags & TOOL_MAKES) && !j->has_waited &&
-	       !strcmp(j->name, j->server->name);
-}
+	const bool is_absent = m->error.kind == HUTCH_NOT_FOUND ||
+			       m->error.kind == HUTCH_DISCONNECTED;
 
-/* Whether the default sandbox could neither be made nor be found: changes of one of its
- * name wait. */
-static bool is_taken(const struct job *j, const struct hutch_message *m)
-{
-	return !j->is_ready && m->error.kind == HUTCH_NOT_FOUND && j->is_default &&
-	       j->has_waited;
-}
-
-/* Goes on with the next name.  Another job may have taken it already. */
-static bool take_next_name(struct job *j)
-{
-	struct server *s = j->server;
-
-	if (!strcmp(j->name, s->name) && !server_rename(s))
-		return false;
-	free(j->name);
-	j->name = text_copy(s->name);
-	j->has_waited = false;
-	close_box(j);
-	attach(j);
-	return true;
+	return !j->is_ready && is_absent && (j->tool->flags & TOOL_MAKES) &&
+	       !j->has_waited && (j->is_default || !strcmp(j->name, j->server->name));
 }
 
 /* Whether another server of the same command line is making the default sandbox: it
@@ -279,8 +258,6 @@ static void take(struct job *j, const struct hutch_message *m)
 		maker_start(j->server);
 	} else if (is_being_made(j, m)) {
 		retry(j);
-	} else if (is_taken(j, m) && take_next_name(j)) {
-		return;
 	} else if (j->makes || m->type == HUTCH_ENDED) {
 		job_fail_hutch(j, &m->error);
 	} else {
@@ -346,10 +323,15 @@ void job_go_on(struct job *j, const struct hutch_error *e)
 {
 	j->waits_for_maker = false;
 	j->has_waited = true;
-	if (e)
+	if (e) {
 		job_fail_hutch(j, e);
-	else
-		attach(j);
+		return;
+	}
+	if (j->is_default) {
+		free(j->name);
+		j->name = text_copy(j->server->name);
+	}
+	attach(j);
 }
 
 void job_make(struct job *j, const char *verb, const char *source)

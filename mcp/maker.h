@@ -1,4 +1,8 @@
-/* maker -- makes the default sandbox, once, for all calls that wait for it. */
+/* maker -- makes the default sandbox, once, for all calls that wait for it.
+ *
+ * If its name exists, another server of the same command line has made it, or is making it;
+ * or changes of one that has ended wait under that name, and the next name is taken
+ * (server_rename). */
 #pragma once
 
 struct maker;

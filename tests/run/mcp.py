@@ -591,7 +591,9 @@ def waiting_changes(s):
     first = s.tool("exec", command="echo one >b.txt")["structuredContent"]["sandbox_id"]
     s.tool("sandbox_end")
     numbers = [s.request("tools/call", {"name": "exec", "arguments": {"command": "ls b.txt"}}) for _ in range(3)]
-    results = [s.answer(number)["result"]["structuredContent"] for number in numbers]
+    answers = [s.answer(number)["result"] for number in numbers]
+    assert all("structuredContent" in a for a in answers), answers
+    results = [a["structuredContent"] for a in answers]
     assert {r["exit_code"] for r in results} == {2}, results
     assert {r["sandbox_id"] for r in results} == {first + "-r2"}, results
     again = Server("--workspace", "project:cow")
