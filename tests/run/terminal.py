@@ -18,6 +18,7 @@ is 1.
 	gone			the command has ended, however
 	do COMMAND		a shell outside of the terminal runs this
 """
+import contextlib
 import fcntl
 import os
 import pathlib
@@ -102,11 +103,12 @@ class Terminal:
         self.code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
     def child(self, name):
-        with open(f"/proc/{self.pid}/task/{self.pid}/children") as children:
-            for pid in children.read().split():
-                with open(f"/proc/{pid}/comm") as comm:
-                    if comm.read().strip() == name:
-                        return int(pid)
+        # /proc/PID/task/TID/children leaves out children while others of them end (proc(5)).
+        for folder in pathlib.Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                fields = (folder / "stat").read_text().rpartition(")")[2].split()
+                if int(fields[1]) == self.pid and (folder / "comm").read_text().strip() == name:
+                    return int(folder.name)
         raise Failed("no such child")
 
     def has_modes(self, which):
