@@ -59,3 +59,13 @@ drive() {
 	export XDG_CONFIG_HOME=$T/config LITELLM_LOCAL_MODEL_COST_MAP=True OPENHANDS_SUPPRESS_BANNER=1 LOG_LEVEL=WARNING
 	drive openhands
 }
+
+@test "E2B's SDK has a file and a command by hutch serve" {
+	needs_venv e2b
+	drive e2b
+}
+
+@test "MCP's client calls a tool of hutch mcp" {
+	needs_venv mcp
+	drive mcp
+}

@@ -3,6 +3,7 @@ they still fit each other.  run.sh has all that they do.
 
 Needs HUTCH, a docker that is hutch on PATH, and the packages of smoke.txt in the Python that runs it."""
 import asyncio
+import contextlib
 import gc
 import logging
 import os
@@ -84,6 +85,55 @@ def openhands():
         command_in(box)
 
 
+@contextlib.contextmanager
+def served():
+    """hutch serve, and the variables by which E2B's SDK finds it."""
+    server = subprocess.Popen([os.environ["HUTCH"], "serve", "--listen", "127.0.0.1:0", "--key-file", "key"],
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        url = server.stdout.readline().strip()
+        key = pathlib.Path("key").read_text(encoding="utf-8").strip()
+        os.environ.update(E2B_API_URL=url, E2B_SANDBOX_URL=url, E2B_API_KEY=key)
+        yield
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def e2b():
+    with served():
+        from e2b import CommandExitException, Sandbox
+        box = Sandbox.create(timeout=600)
+        try:
+            box.files.write("/tmp/given.txt", "given")
+            done = box.commands.run("cd /tmp; pwd; cat given.txt")
+            assert (done.exit_code, done.stdout) == (0, "/tmp\ngiven"), done
+            try:
+                box.commands.run("exit 3")
+            except CommandExitException as e:
+                assert e.exit_code == 3, e
+            else:
+                raise AssertionError("exit 3 is no error")
+        finally:
+            assert box.kill()
+
+
+async def called():
+    from mcp import ClientSession, StdioServerParameters
+    from mcp.client.stdio import stdio_client
+    server = StdioServerParameters(command=os.environ["HUTCH"], args=["mcp"], env=dict(os.environ))
+    async with stdio_client(server) as (receives, sends), ClientSession(receives, sends) as client:
+        await client.initialize()
+        done = await client.call_tool("exec", {"command": "cd /tmp; pwd; exit 3"})
+        assert done.structuredContent["stdout"] == "/tmp\n" and done.structuredContent["exit_code"] == 3, done
+        ended = await client.call_tool("sandbox_end", {})
+        assert not ended.isError, ended
+
+
+def mcp():
+    asyncio.run(called())
+
+
 gc.disable()  # half of the time goes into imports, which make much and free nothing
-{one.__name__: one for one in (mini_swe_agent, swe_rex, inspect_ai, openhands)}[sys.argv[1]]()
+{one.__name__: one for one in (mini_swe_agent, swe_rex, inspect_ai, openhands, e2b, mcp)}[sys.argv[1]]()
 assert names() == "", names()
