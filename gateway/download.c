@@ -194,7 +194,7 @@ void download(struct visit *v)
 	const char *path = http_query(v->request, "path");
 	const struct tar_to_zip_limits limits = { .entries_max = 1000000,
 						  .bytes_max = 1ull << 40,
-						  .names_max = 64u << 20 };
+						  .names_max = 32u << 20 };
 	struct download *d;
 	struct err e;
 

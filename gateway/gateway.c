@@ -14,7 +14,10 @@
 #include "gateway/order.h"
 #include "gateway/routes.h"
 
-#define STOP_MS 10000 /* how long a stop waits for requests under way */
+/* Requests of one sandbox's clients at once: libmicrohttpd does not notice that a client has
+ * gone that waits for its answer, so that those of one sandbox could take all connections. */
+#define VISITS_MAX 200
+#define STOP_MS	   10000 /* how long a stop waits for requests under way */
 
 static const struct routes *const tables[] = { &envd_routes, &action_server_routes, &mcp_routes,
 					       &runtime_routes, &e2b_routes,
@@ -198,6 +201,10 @@ static bool check(struct visit *v)
 	}
 	if (v->route->access == ACCESS_BOX && !v->box) {
 		visit_fail(v, 404, "The server has no such runtime");
+		return false;
+	}
+	if (v->box && v->box->holds > VISITS_MAX && !visit_is_operators(v)) {
+		visit_fail(v, 503, "The sandbox has too many requests under way");
 		return false;
 	}
 	if (v->gateway->is_stopping) {

@@ -16,7 +16,8 @@
 #include "gateway/zip/zip_to_tar.h"
 
 #define PIECE	    (64u << 10)
-#define ENTRIES_MAX 1000000
+#define ENTRIES_MAX 200000 /* 160 bytes of memory each */
+#define TURN_PIECES 16	   /* pieces after which other clients have their turn */
 #define END_BLOCKS  2 /* of zeros, at the end of a tar */
 
 struct upload {
@@ -151,26 +152,28 @@ static void add_from_zip(struct upload *u)
 		u->failure = text_copy(e.text);
 }
 
-/* Writes to the process that unpacks, as much as it takes. */
+/* Writes to the process that unpacks, as much as it takes in this turn. */
 static void on_room(void *context)
 {
 	struct upload *u = context;
 
-	for (;;) {
+	for (size_t i = 0; i < TURN_PIECES; i++) {
 		if (buffer_len(&u->tar) < PIECE && !u->is_read)
 			u->zip ? add_from_zip(u) : add_piece(u);
 		/* A tar that is not whole must not look whole: its end is left out. */
-		if (u->failure || (u->is_read && buffer_len(&u->tar) == 0))
-			break;
-		const ssize_t n =
-			write(u->copy.pipe.fd, buffer_data(&u->tar), buffer_len(&u->tar));
+		const bool is_over = u->failure ||
+				     (u->is_read && buffer_len(&u->tar) == 0);
+		const ssize_t n = is_over ? 0
+					  : write(u->copy.pipe.fd, buffer_data(&u->tar),
+						  buffer_len(&u->tar));
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
-		if (n < 0)
-			break; /* the process has ended; its end says why */
+		if (n <= 0) { /* or the process has ended, whose end says why */
+			copy_close(&u->copy);
+			return;
+		}
 		buffer_consume(&u->tar, (size_t)n);
 	}
-	copy_close(&u->copy);
 }
 
 /* --- the copy ------------------------------------------------------------------- */

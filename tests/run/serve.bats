@@ -273,6 +273,13 @@ raw() {
 	raw beyond 20
 }
 
+@test "one sandbox's clients do not take all connections" {
+	serve
+	made
+	method exec.start '{"argv":["sleep","1000"]}'
+	raw crowd "$id" "$box_key" "$(jq -r .process <<<"$body")"
+}
+
 # --- the runtime API ------------------------------------------------------------------
 
 @test "a runtime is started, found, paused, resumed with another key, and ended" {

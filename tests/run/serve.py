@@ -6,6 +6,7 @@ ADDRESS is HOST:PORT.  A case ends with 0, or with the line that failed.
 import os
 import re
 import resource
+import select
 import socket
 import sys
 
@@ -151,6 +152,24 @@ def beyond(server, count):
     further.sendall(server.head("GET /health"))
     held.pop().close()
     assert statuses(further.recv(4096)) == [200]
+
+
+def crowd(server, box, key, process):
+    """Of 201 requests by a sandbox's key, which wait for a process, one is refused, and the others are answered
+    at its end."""
+    body = b'{"process":%s}' % process.encode()
+    theirs = Server("{}:{}".format(*server.at), key)
+    waiting = [theirs.connect() for _ in range(201)]
+    for s in waiting:
+        s.sendall(theirs.head(f"POST /v1/sandboxes/{box}/exec.wait", f"Content-Length: {len(body)}").replace(
+            b"X-API-Key", b"X-Session-API-Key") + body)
+    refused = select.select(waiting, [], [], patience.PATIENCE)[0]
+    assert [statuses(s.recv(65536)) for s in refused] == [[503]]
+    body = b'{"process":%s,"signal":"KILL"}' % process.encode()
+    assert server.send(server.head(f"POST /v1/sandboxes/{box}/exec.signal", f"Content-Length: {len(body)}", CLOSE)
+                       + body) == [200]
+    for s in waiting:
+        assert s in refused or statuses(s.recv(65536)) == [200]
 
 
 def gone(server, box):
