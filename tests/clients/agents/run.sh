@@ -16,7 +16,8 @@ shift 2
 machine_needs agents
 # shellcheck disable=SC2034 # of image_base
 suite=trixie
-image_base adduser,ca-certificates,curl,git,procps,python3-venv,tmux,uidmap || exit
+# hutch-serve, which was built for the host, needs two libraries.
+image_base adduser,ca-certificates,curl,git,libarchive13t64,libmicrohttpd12t64,procps,python3-venv,tmux,uidmap || exit
 store=$base.agents
 mkdir -p "$store" && chown "$("$@" id -u)" "$store" || exit
 [ -e "$store/base.tar" ] || {

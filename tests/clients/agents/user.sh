@@ -103,7 +103,7 @@ agents() {
 	"$STORE/openhands-app/bin/python" "$here/openhands_app.py"
 	"$STORE/openhands-v0/bin/python" "$here/openhands_runtime.py"
 	"$STORE/openhands-v0/bin/python" "$here/openhands_remote.py"
-	NETWORK=1 NODE=$STORE/e2b/bin/node MODULES=$STORE/e2b-modules \
+	NODE=$STORE/e2b/bin/node MODULES=$STORE/e2b-modules \
 		"$STORE/e2b/bin/python" "$here/../gateway/e2b_sdk.py" --image "$IMAGE"
 	# hutch is docker for the rest, whose ps -a would list what has ended before.
 	mkdir -m 700 docker && export XDG_RUNTIME_DIR=$T/docker
