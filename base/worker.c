@@ -14,6 +14,7 @@
 
 #include "base/await.h"
 #include "base/err.h"
+#include "base/fd_keep.h"
 #include "base/io.h"
 #include "base/kernel.h"
 #include "base/own.h"
@@ -37,32 +38,15 @@ struct side {
 			    * such pipe */
 };
 
-static int by_number(const void *a, const void *b)
-{
-	int x = *(const int *)a, y = *(const int *)b;
-
-	return (x > y) - (x < y);
-}
-
 static void close_others(const struct worker_task *t, const struct side *mine)
 {
 	int kept[WORKER_FDS_MAX + 2];
 	size_t count = t->fd_count;
-	unsigned first = 3;
 
 	memcpy(kept, t->fds, count * sizeof(*kept));
 	kept[count++] = mine->answer;
 	kept[count++] = mine->leash;
-	qsort(kept, count, sizeof(*kept), by_number);
-	for (size_t i = 0; i < count; i++) {
-		if (kept[i] < (int)first)
-			continue;
-		if (kept[i] > (int)first) /* sys_close_range() cannot fail: Linux has the
-					   * call since 5.9 */
-			(void)sys_close_range(first, (unsigned)kept[i] - 1, 0);
-		first = (unsigned)kept[i] + 1;
-	}
-	(void)sys_close_range(first, ~0u, 0);
+	(void)fd_keep(kept, count); /* cannot fail: Linux has close_range(2) since 5.9 */
 }
 
 /* Makes the error agree with a step's return value: no error after 0, and one of kind

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include "base/err.h"
+#include "base/fd_keep.h"
 #include "base/kernel.h"
 #include "base/own.h"
 #include "egress/upstream.h"
@@ -39,38 +40,14 @@ int egress_confine_limits(struct err *e)
 	return 0;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	int x = *(const int *)a, y = *(const int *)b;
-
-	return (x > y) - (x < y);
-}
-
-static int close_others(const int *keep, size_t count, struct err *e)
-{
-	int sorted[EGRESS_CONFINE_KEEP_MAX];
-	unsigned first = 3;
-
-	if (count > EGRESS_CONFINE_KEEP_MAX)
-		return err_set(e, ERR_INTERNAL, "%zu descriptors to keep", count);
-	for (size_t i = 0; i < count; i++)
-		sorted[i] = keep[i];
-	qsort(sorted, count, sizeof(*sorted), by_number);
-	for (size_t i = 0; i < count; i++) {
-		if (sorted[i] > (int)first &&
-		    sys_close_range(first, (unsigned)sorted[i] - 1, 0) < 0)
-			return err_sys(e, "close descriptors");
-		first = (unsigned)sorted[i] + 1;
-	}
-	return sys_close_range(first, ~0u, 0) < 0 ? err_sys(e, "close descriptors") : 0;
-}
-
 static int enter(const int *keep, size_t count, struct err *e)
 {
 	const struct seccomp_program program = { .insns = egress_program,
 						 .count = ARRAY_LEN(egress_program) };
 
-	if (close_others(keep, count, e) < 0 || caps_drop(e) < 0)
+	if (fd_keep(keep, count) < 0)
+		return err_sys(e, "close descriptors");
+	if (caps_drop(e) < 0)
 		return -1;
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return err_sys(e, "prctl PR_SET_DUMPABLE");

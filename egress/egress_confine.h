@@ -16,7 +16,6 @@
 
 struct err;
 
-#define EGRESS_CONFINE_KEEP_MAX 8
 #define EGRESS_CONFINE_MEMORY	(256ull << 20) /* RLIMIT_AS */
 
 /* Sets the limits; called before upstream_init(), which counts descriptors. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/fd_keep.h"
 #include "base/io.h"
 #include "base/kernel.h"
 #include "base/own.h"
@@ -57,35 +58,6 @@ bool confine_has_landlock(const struct peer_self *self, bool reads_memory)
 const char *confine_name(bool has_landlock)
 {
 	return has_landlock ? "landlock+seccomp" : "seccomp";
-}
-
-/* --- descriptors ------------------------------------------------------------------ */
-
-static int by_number(const void *a, const void *b)
-{
-	int x = *(const int *)a, y = *(const int *)b;
-
-	return (x > y) - (x < y);
-}
-
-static int close_others(const struct confine *c, struct err *e)
-{
-	int sorted[CONFINE_KEEP_MAX];
-	unsigned first = 3;
-
-	if (c->keep_count > CONFINE_KEEP_MAX)
-		return err_set(e, ERR_INTERNAL, "%zu descriptors to keep", c->keep_count);
-	memcpy(sorted, c->keep, c->keep_count * sizeof(*sorted));
-	qsort(sorted, c->keep_count, sizeof(*sorted), by_number);
-	for (size_t i = 0; i < c->keep_count; i++) {
-		if (sorted[i] < (int)first)
-			continue;
-		if (sorted[i] > (int)first &&
-		    sys_close_range(first, (unsigned)sorted[i] - 1, 0) < 0)
-			return err_sys(e, "close descriptors");
-		first = (unsigned)sorted[i] + 1;
-	}
-	return sys_close_range(first, ~0u, 0) < 0 ? err_sys(e, "close descriptors") : 0;
 }
 
 /* --- Landlock --------------------------------------------------------------------- */
@@ -230,7 +202,9 @@ static int enter_seccomp(const struct confine *c, struct err *e)
 
 int confine_enter(const struct confine *c, struct err *e)
 {
-	if (close_others(c, e) < 0 || caps_drop(e) < 0)
+	if (fd_keep(c->keep, c->keep_count) < 0)
+		return err_sys(e, "confine the supervisor: close descriptors");
+	if (caps_drop(e) < 0)
 		return err_in(e, "confine the supervisor");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return err_sys(e, "confine the supervisor: prctl PR_SET_NO_NEW_PRIVS");

@@ -34,9 +34,6 @@ struct err;
 struct peer_self;
 struct registry_entry;
 
-/* The most descriptors that can be kept. */
-#define CONFINE_KEEP_MAX 128
-
 struct confine {
 	bool has_landlock; /* the result of confine_has_landlock() */
 	/* processes that it may signal: pid 1, the server of the root, the creator of

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "actions/redact_json.h"
+#include "base/fd_keep.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/frame.h"
@@ -501,7 +502,7 @@ static void init(struct supervisor *s)
 
 /* Collects the descriptors that a confined supervisor keeps: all but two, which only the
  * start needed.  Returns their number. */
-static size_t keep_fds(const struct supervisor *s, int keep[CONFINE_KEEP_MAX])
+static size_t keep_fds(const struct supervisor *s, int keep[FD_KEEP_MAX])
 {
 	const struct launch *l = s->launch;
 	const int own[] = {
@@ -542,7 +543,7 @@ static size_t keep_fds(const struct supervisor *s, int keep[CONFINE_KEEP_MAX])
 		l->peers.shared,
 	};
 
-	_Static_assert(ARRAY_LEN(own) + PORTS_FDS <= CONFINE_KEEP_MAX,
+	_Static_assert(ARRAY_LEN(own) + PORTS_FDS <= FD_KEEP_MAX,
 		       "there are more to keep");
 	memcpy(keep, own, sizeof(own));
 	return ARRAY_LEN(own) + ports_fds(&l->ports, keep + ARRAY_LEN(own));
@@ -551,7 +552,7 @@ static size_t keep_fds(const struct supervisor *s, int keep[CONFINE_KEEP_MAX])
 static int confine(struct supervisor *s, struct err *e)
 {
 	struct launch *l = s->launch;
-	int keep[CONFINE_KEEP_MAX];
+	int keep[FD_KEEP_MAX];
 	const size_t count = keep_fds(s, keep);
 	const struct confine c = {
 		.has_landlock = s->has_landlock,
