@@ -122,6 +122,8 @@ void connect_end(struct visit *v, enum connect_code code, const char *message);
 /* Answers {"code":STATUS,"message":TEXT}. */
 void e2b_fail(struct visit *v, unsigned status, const char *message);
 void e2b_fail_box(struct visit *v, const struct hutch_error *why);
+/* Reads the body, an object; an empty one counts as {}.  False: the request is answered. */
+bool e2b_read_body(struct visit *v, struct json **ret_doc, struct json_at *ret);
 
 /* Calls `ready` when the sandbox of the request can be used; one that has ended or that its
  * client has paused is answered as envd's proxy does. */

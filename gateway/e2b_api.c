@@ -119,8 +119,7 @@ static void reply_access(struct visit *v, unsigned status, const struct e2b *x)
 
 /* --- requests -------------------------------------------------------------------- */
 
-/* Reads the body, which may be empty; false: the request is answered. */
-static bool read_body(struct visit *v, struct json **ret_doc, struct json_at *ret)
+bool e2b_read_body(struct visit *v, struct json **ret_doc, struct json_at *ret)
 {
 	size_t len;
 	const char *text = http_body(v->request, &len);
@@ -329,7 +328,7 @@ static void create(struct visit *v)
 	AUTO_JSON struct json *doc = NULL;
 	struct json_at root;
 
-	if (read_body(v, &doc, &root))
+	if (e2b_read_body(v, &doc, &root))
 		create_of(v, &root);
 }
 
@@ -488,7 +487,7 @@ static void pause_it(struct visit *v)
 	struct e2b *x = sandbox_of(v);
 	struct json_at root;
 
-	if (!x || !read_body(v, &doc, &root))
+	if (!x || !e2b_read_body(v, &doc, &root))
 		return;
 	if (!read_flag(&root, "memory", true)) {
 		e2b_fail(v, 400,
@@ -533,7 +532,7 @@ static void resume(struct visit *v, bool must_be_paused)
 	struct json_at root;
 	uint64_t timeout_s;
 
-	if (!x || !read_body(v, &doc, &root) || !read_timeout(v, &root, &timeout_s))
+	if (!x || !e2b_read_body(v, &doc, &root) || !read_timeout(v, &root, &timeout_s))
 		return;
 	if (must_be_paused && !x->is_paused) {
 		e2b_fail(v, 409, "The sandbox is not paused");
@@ -569,7 +568,7 @@ static void set_timeout(struct visit *v)
 	struct json_at root;
 	uint64_t timeout_s;
 
-	if (!x || !read_body(v, &doc, &root) || !read_timeout(v, &root, &timeout_s))
+	if (!x || !e2b_read_body(v, &doc, &root) || !read_timeout(v, &root, &timeout_s))
 		return;
 	if (x->is_paused) {
 		e2b_fail(v, 404, "The sandbox was not found: it is paused");
@@ -585,7 +584,7 @@ static void refresh(struct visit *v)
 	struct e2b *x = sandbox_of(v);
 	struct json_at root;
 
-	if (!x || !read_body(v, &doc, &root))
+	if (!x || !e2b_read_body(v, &doc, &root))
 		return;
 	const uint64_t seconds = json_member_uint(&root, "duration", 15);
 	if (seconds <= TIMEOUT_MAX && (int64_t)time(NULL) + (int64_t)seconds > x->end)

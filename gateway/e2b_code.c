@@ -312,26 +312,6 @@ static struct cell *cell_new(struct visit *v, const char *code)
 	return c;
 }
 
-/* Reads the body, an object; false: the request is answered. */
-static bool read_body(struct visit *v, struct json **ret_doc, struct json_at *ret)
-{
-	size_t len;
-	const char *text = http_body(v->request, &len);
-	struct err e;
-	struct json *doc = json_parse(text, len, &e);
-
-	if (doc) {
-		json_root(doc, "body", ret);
-		if (json_expect(ret, JSON_OBJECT, &e) == 0) {
-			*ret_doc = doc;
-			return true;
-		}
-	}
-	json_free(doc);
-	e2b_fail(v, 400, e.text);
-	return false;
-}
-
 /* The variables last as long as the kernel: a cell may start programs that go on. */
 static char *setting_of(const struct json_at *root)
 {
@@ -364,7 +344,7 @@ void code_execute(struct visit *v)
 	AUTO_JSON struct json *doc = NULL;
 	struct json_at root;
 
-	if (!read_body(v, &doc, &root))
+	if (!e2b_read_body(v, &doc, &root))
 		return;
 	const char *language = json_member_string(&root, "language", "python");
 	if (strcmp(json_member_string(&root, "context_id", CONTEXT), CONTEXT) != 0) {

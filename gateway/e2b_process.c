@@ -12,6 +12,7 @@
 #include "base/json_write.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "gateway/fields.h"
 #include "gateway/e2b_process.h"
 
 #define PIECE	    (48u << 10) /* bytes of output in one message */
@@ -344,44 +345,10 @@ static void start_it(void *context, struct box *b, const struct hutch_error *why
 
 static int read_argv(const struct json_at *config, struct list *to, struct err *e)
 {
-	struct json_at list, item = { 0 };
-	const char *word;
-
 	list_add(to, json_member_string(config, "cmd", ""));
 	if (!to->items[0][0])
 		return err_set(e, ERR_USAGE, "process.cmd: a command was expected");
-	if (!json_member(config, "args", &list))
-		return 0;
-	if (json_expect(&list, JSON_ARRAY, e) < 0)
-		return -1;
-	while (json_step(&list, &item)) {
-		if (json_string(&item, &word, e) < 0)
-			return -1;
-		if (to->count == WORDS_MAX)
-			return err_set(e, ERR_LIMIT, "process.args: too many");
-		list_add(to, word);
-	}
-	return 0;
-}
-
-static int read_env(const struct json_at *config, struct list *to, struct err *e)
-{
-	struct json_at all, item = { 0 };
-	const char *key, *value;
-
-	if (!json_member(config, "envs", &all))
-		return 0;
-	if (json_expect(&all, JSON_OBJECT, e) < 0)
-		return -1;
-	while (json_step_key(&all, &item, &key)) {
-		if (json_string(&item, &value, e) < 0)
-			return -1;
-		if (to->count == WORDS_MAX || !*key || strchr(key, '='))
-			return err_set(e, ERR_USAGE,
-				       "process.envs: too many, or a wrong name");
-		list_addf(to, "%s=%s", key, value);
-	}
-	return 0;
+	return fields_words(config, "args", WORDS_MAX, to, e);
 }
 
 /* Reads the size of a terminal; false: the request has none. */
@@ -408,7 +375,8 @@ static int read_start(const struct json_at *root, struct stream *s, struct err *
 
 	if (!json_member(root, "process", &config))
 		return err_set(e, ERR_USAGE, "process: absent");
-	if (read_argv(&config, &s->argv, e) < 0 || read_env(&config, &s->env, e) < 0)
+	if (read_argv(&config, &s->argv, e) < 0 ||
+	    fields_variables(&config, "envs", WORDS_MAX, &s->env, e) < 0)
 		return -1;
 	if (json_member(root, "stdin", &has_stdin) &&
 	    json_bool(&has_stdin, &is_open, e) < 0)

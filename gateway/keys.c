@@ -51,7 +51,9 @@ static int check(int fd, const char *path, struct err *e)
 		(void)err_set(e, ERR_REFUSED,
 			      "key file %s: other users may read it, or it is not yours",
 			      path);
-		return err_remedy(e, "chmod 600 %s", path);
+		return S_ISREG(st.st_mode) && st.st_uid == geteuid()
+			       ? err_remedy(e, "chmod 600 %s", path)
+			       : -1;
 	}
 	return 0;
 }

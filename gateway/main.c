@@ -109,7 +109,7 @@ static int check(struct serve *s, const struct words *w, struct err *e)
 	if (w->idle && units_parse_duration(w->idle, &s->idle_ms, e) < 0)
 		return err_in(e, "--idle-pause");
 	if (w->memory && units_parse_memory(w->memory, &s->memory, e) < 0)
-		return err_in(e, "--memory");
+		return -1;
 	if (w->cpus && units_parse_cpus(w->cpus, &s->cpus, e) < 0)
 		return err_in(e, "--cpus");
 	if (w->connections && (units_parse_number(w->connections, &most, e) < 0 ||
@@ -129,7 +129,14 @@ static int check(struct serve *s, const struct words *w, struct err *e)
 		s->name = "default";
 	if (!s->listen && !s->socket)
 		s->listen = DEFAULT_LISTEN;
-	return registry_check_name(s->name, e) < 0 ? err_in(e, "--name") : 0;
+	if (s->url && strncmp(s->url, "http://", 7) != 0 &&
+	    strncmp(s->url, "https://", 8) != 0)
+		return err_set(e, ERR_USAGE,
+			       "--url '%.200s' does not begin with http:// or https://",
+			       s->url);
+	return registry_is_name(s->name)
+		       ? 0
+		       : registry_refuse_name(s->name, "server", REGISTRY_NAME_MAX, e);
 }
 
 /* --- files ---------------------------------------------------------------------- */

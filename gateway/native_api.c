@@ -7,6 +7,7 @@
 #include "base/json_write.h"
 #include "base/own.h"
 #include "gateway/native.h"
+#include "gateway/fields.h"
 #include "gateway/routes.h"
 #include "policy/json/json.h"
 
@@ -134,41 +135,6 @@ static struct json *read_body(struct visit *v, struct json_at *ret)
 	return NULL;
 }
 
-static int read_words(const struct json_at *root, const char *key, struct list *to,
-		      struct err *e)
-{
-	struct json_at all, item = { 0 };
-	const char *text;
-
-	if (!json_member(root, key, &all))
-		return 0;
-	if (json_expect(&all, JSON_ARRAY, e) < 0)
-		return -1;
-	while (json_step(&all, &item)) {
-		if (json_string(&item, &text, e) < 0)
-			return -1;
-		list_add(to, text);
-	}
-	return 0;
-}
-
-static int read_env(const struct json_at *root, struct list *to, struct err *e)
-{
-	struct json_at all, item = { 0 };
-	const char *key, *value;
-
-	if (!json_member(root, "env", &all))
-		return 0;
-	if (json_expect(&all, JSON_OBJECT, e) < 0)
-		return -1;
-	while (json_step_key(&all, &item, &key)) {
-		if (json_string(&item, &value, e) < 0)
-			return -1;
-		list_addf(to, "%s=%s", key, value);
-	}
-	return 0;
-}
-
 static int read_ports(const struct json_at *root, struct order *o, struct err *e)
 {
 	struct json_at all, item = { 0 };
@@ -209,9 +175,9 @@ static int read_create(const struct json_at *root, struct order *o, struct err *
 
 	if (json_only(root, keys, e) < 0 || read_text(root, "image", &o->image, e) < 0 ||
 	    read_text(root, "workdir", &o->workdir, e) < 0 ||
-	    read_env(root, &o->env, e) < 0 ||
-	    read_words(root, "plugins", &o->plugins, e) < 0 ||
-	    read_words(root, "command", &o->argv, e) < 0)
+	    fields_variables(root, "env", ORDER_WORDS, &o->env, e) < 0 ||
+	    fields_words(root, "plugins", ORDER_WORDS, &o->plugins, e) < 0 ||
+	    fields_words(root, "command", ORDER_WORDS, &o->argv, e) < 0)
 		return -1;
 	o->is_main = json_member(root, "command", &command);
 	if (json_member(root, "factor", &factor) &&

@@ -6,13 +6,14 @@
 #include "base/err.h"
 #include "base/json_write.h"
 #include "base/own.h"
+#include "gateway/fields.h"
 #include "policy/json/json.h"
 
 static const char *const kinds[ORDER_KINDS] = {
 	[ORDER_CREATE] = "create",   [ORDER_ATTACH] = "attach",
 	[ORDER_LIST] = "list",	     [ORDER_REMOVE] = "remove",
 	[ORDER_RESUMED] = "resumed", [ORDER_IMAGE_LOOK] = "image",
-	[ORDER_SPOOL] = "spool",     [ORDER_STOP] = "stop",
+	[ORDER_SPOOL] = "spool",
 };
 
 void order_done(struct order *o)
@@ -91,27 +92,6 @@ static int read_text(const struct json_at *root, const char *key, size_t max, ch
 	return 0;
 }
 
-static int read_list(const struct json_at *root, const char *key, struct list *ret,
-		     struct err *e)
-{
-	struct json_at list, item = { 0 };
-	const char *text;
-
-	if (!json_member(root, key, &list))
-		return 0;
-	if (json_expect(&list, JSON_ARRAY, e) < 0)
-		return -1;
-	while (json_step(&list, &item)) {
-		if (json_string(&item, &text, e) < 0)
-			return -1;
-		if (ret->count == ORDER_WORDS)
-			return err_set(e, ERR_LIMIT, "%s: more than %d items", key,
-				       ORDER_WORDS);
-		list_add(ret, text);
-	}
-	return 0;
-}
-
 static int read_ports(const struct json_at *root, struct order *o, struct err *e)
 {
 	struct json_at list, item = { 0 };
@@ -153,10 +133,10 @@ static int read_all(const struct json_at *root, struct order *o, struct err *e)
 	    read_text(root, "image", ORDER_IMAGE, &o->image, e) < 0 ||
 	    read_text(root, "workdir", 4096, &o->workdir, e) < 0)
 		return -1;
-	if (read_list(root, "argv", &o->argv, e) < 0 ||
-	    read_list(root, "env", &o->env, e) < 0 ||
-	    read_list(root, "labels", &o->labels, e) < 0 ||
-	    read_list(root, "plugins", &o->plugins, e) < 0)
+	if (fields_words(root, "argv", ORDER_WORDS, &o->argv, e) < 0 ||
+	    fields_words(root, "env", ORDER_WORDS, &o->env, e) < 0 ||
+	    fields_words(root, "labels", ORDER_WORDS, &o->labels, e) < 0 ||
+	    fields_words(root, "plugins", ORDER_WORDS, &o->plugins, e) < 0)
 		return -1;
 	return read_ports(root, o, e);
 }

@@ -12,7 +12,6 @@
  *	{"id":4,"do":"remove","name":"r0…"}	{"id":4}
  *	{"id":5,"do":"image","name":"REF"}	{"id":5} and a file: [{...}], of hutch image inspect
  *	{"id":6,"do":"spool"}			{"id":6} and an empty file without a name
- *	{"id":7,"do":"stop"}			ends the server
  *
  * or {"id":N,"error":{"kind","message"}}.  The front reads hostile HTTP, so its requests are
  * hostile, too: each member is bounded and checked (order_read), and the spawner adds the
@@ -42,7 +41,6 @@ enum order_kind {
 	ORDER_REMOVE,
 	ORDER_IMAGE_LOOK,
 	ORDER_SPOOL,
-	ORDER_STOP,
 	ORDER_KINDS
 };
 

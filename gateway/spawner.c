@@ -558,12 +558,11 @@ static void begin(struct job *j)
 	case ORDER_SPOOL:
 		spool(j);
 		return;
-	case ORDER_STOP:
 	case ORDER_KINDS:
 		break;
 	}
-	j->s->is_over = true;
-	job_free(j);
+	fail(j, "internal",
+	     "the request is of no kind"); /* order_read() lets none through */
 }
 
 static void on_link(void *context, uint32_t events)
