@@ -295,7 +295,9 @@ def more_than_allowed():
     for image in ("dir:/", "/etc", "-x", "--volume=/:/x", "../x", "HOST", "docker.io/dir:/", "oci-archive:/etc/x"):
         got, _ = front.ask("create", name=name("c"), image=image)
         assert "error" in got, (image, got)
-    for plugin in ("/x", "../jupyter", "jupyter,vscode", "jupyter=1", "--privileged"):
+    there = os.path.abspath(os.path.join(os.path.dirname(__file__), "../plugins/echo"))
+    assert os.path.exists(there + "/plugin.json")  # a plugin that hutch would take
+    for plugin in (there, "/x", "../jupyter", "jupyter,vscode", "jupyter=1", "--privileged"):
         front.refuses("create", "not_found", name=name("c"), plugins=[plugin])
     for odd in ({"name": "../x"}, {"name": "--all"}, {"name": "r1"}, {"workdir": "--volume=/:/x"}, {"env": ["=x"]},
                 {"env": ["x"]}):
