@@ -30,10 +30,8 @@ INSIDE = pathlib.Path(__file__).with_name("net_death_inside.py").read_text()
 
 
 def start():
-    """A resolver that died amid a question should not be asked again for long."""
-    return subprocess.Popen([HUTCH, "run", "-i", *ALLOW, "-e", "RES_OPTIONS=timeout:1 attempts:1",
-                             "python3", "-SE", "-c", INSIDE], bufsize=0, stdin=subprocess.PIPE,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return subprocess.Popen([HUTCH, "run", "-i", *ALLOW, "python3", "-SE", "-c", INSIDE], bufsize=0,
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def read_line(what, file):
