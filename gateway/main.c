@@ -134,9 +134,10 @@ static int check(struct serve *s, const struct words *w, struct err *e)
 		return err_set(e, ERR_USAGE,
 			       "--url '%.200s' does not begin with http:// or https://",
 			       s->url);
-	return registry_is_name(s->name)
-		       ? 0
-		       : registry_refuse_name(s->name, "server", REGISTRY_NAME_MAX, e);
+	if (registry_is_name(s->name))
+		return 0;
+	(void)registry_refuse_name(s->name, "server", REGISTRY_NAME_MAX, e);
+	return err_in(e, "--name");
 }
 
 /* --- files ---------------------------------------------------------------------- */
