@@ -1,0 +1,18 @@
+/* raw_mounts -- does the steps of a raw plan and makes the result the root.
+ *
+ * Works as sandbox/root/mounts.h describes: the new root is mounted over "/", host paths
+ * stay usable as sources, each mount is made detached and attached when it has its flags,
+ * and pivot_root(2) swaps the two trees at the end. */
+#pragma once
+
+struct err;
+struct raw_plan;
+
+/* Needs: a mount namespace of the caller's own, CAP_SYS_ADMIN over it.  Does: all steps.
+ * Leaves: the new root, over "/" but not yet entered; *ret_root is a descriptor of it,
+ * owned by the caller.  Host paths still lead to the host. */
+int raw_mounts_make(const struct raw_plan *p, int *ret_root, struct err *e);
+
+/* Needs: raw_mounts_make(); `root` is its descriptor.  Does: pivot_root(2), and lets go of
+ * the old root.  Leaves: the working directory at the new root. */
+int raw_mounts_enter(int root, struct err *e);
