@@ -56,7 +56,7 @@ MAKEFLAGS += --no-builtin-rules
 ROOMS := base policy/json policy/plugin policy/bash policy/seccomp policy/egress policy protocol archive store \
     executor/wire executor/process executor/terminal executor/session executor/files \
     executor/search executor/edit executor/fileops executor/plugin executor sandbox/kernel egress egress/gate egress/launch \
-    sandbox/cgroup sandbox/state sandbox/plan sandbox/monitor sandbox/root sandbox/launch \
+    sandbox/cgroup sandbox/state sandbox/plan sandbox/raw sandbox/monitor sandbox/root sandbox/launch \
     sandbox/landlock sandbox/learn sandbox/explain cli/common rootfs-tools/changes actions \
     supervisor supervisor/pool rootfs-tools/layers rootfs-tools/index rootfs-tools/registry \
     rootfs-tools/build rootfs-tools cli docker lib gateway/zip gateway/relay gateway mcp
@@ -136,7 +136,7 @@ USES_executor := base protocol executor/wire executor/process executor/session e
     executor/edit executor/fileops executor/plugin
 
 FILES_sandbox/kernel := notify_target caps countdown diagnose landlock_root mount_api host_user idmap landlock \
-    log_level listener netns network program pump rlimits seccomp seccomp_cache seccomp_compiler \
+    log_level listener netns network pivot procfs program pump rlimits seccomp seccomp_cache seccomp_compiler \
     sockets stdio mount_target terminal
 USES_sandbox/kernel := base policy/seccomp policy
 
@@ -162,6 +162,9 @@ USES_sandbox/state := base policy/json policy store
 FILES_sandbox/plan := plugin_find image_passwd image image_tool image_user limits lookup lookup_place overlay_lowers protect_missing plan \
     plan_print plan_rlimits protect_scan store_image volumes
 USES_sandbox/plan := base policy/plugin policy/egress policy protocol store sandbox/kernel
+
+FILES_sandbox/raw := raw_bind raw_files raw_mounts raw_overlay raw_plan
+USES_sandbox/raw := base sandbox/kernel
 
 FILES_sandbox/monitor := broker broker_bind broker_caller broker_calls broker_inside broker_open \
     broker_place denials denials_tell protect_watch trace trace_set

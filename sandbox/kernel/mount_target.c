@@ -91,7 +91,7 @@ static int make_dir(const struct targets *t, char *path, int depth, struct err *
 	*slash = '/';
 	if (parent < 0)
 		return -1;
-	int made = mkdirat(parent, slash + 1, 0755);
+	int made = mkdirat(parent, slash + 1, t->parent_mode ? t->parent_mode : 0755);
 	if (made < 0 && errno != EEXIST)
 		return cannot_make("folder", path, e);
 	if (made == 0 && mount_target_own(t, parent, slash + 1, e) < 0)

@@ -19,6 +19,7 @@ struct targets {
 	int root;      /* borrowed: O_PATH of the new root */
 	int folder;    /* owned: the folder that was looked up last; -1: none */
 	char *path;    /* owned: the path of `folder` */
+	mode_t parent_mode; /* of missing folders that are made on the way; 0: 0755 */
 	bool is_roots; /* set after targets_init() if new files are to belong to root
 			* inside, which has to be mapped, and not to the process that
 			* makes the files */
@@ -45,7 +46,7 @@ struct mount_target {
 
 void mount_target_done(struct mount_target *t);
 
-/* Finds `path`.  Makes missing parents (0755) and, at the end, a folder with `mode`
+/* Finds `path`.  Makes missing parents and, at the end, a folder with `mode`
  * or, with `is_dir` false, an empty file.  A file that exists must be of that type. */
 int mount_target_make(struct targets *t, const char *path, bool is_dir, mode_t mode,
 		struct mount_target *ret, struct err *e);

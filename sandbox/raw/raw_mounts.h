@@ -8,11 +8,8 @@
 struct err;
 struct raw_plan;
 
-/* Needs: a mount namespace of the caller's own, CAP_SYS_ADMIN over it.  Does: all steps.
- * Leaves: the new root, over "/" but not yet entered; *ret_root is a descriptor of it,
- * owned by the caller.  Host paths still lead to the host. */
+/* Needs: a mount namespace of the caller's own, CAP_SYS_ADMIN over it, a umask of 0.
+ * Does: all steps.  Leaves: the new root, over "/" but not yet entered; *ret_root is a
+ * descriptor of it, owned by the caller, for pivot_into() (sandbox/kernel/pivot.h).  Host
+ * paths still lead to the host. */
 int raw_mounts_make(const struct raw_plan *p, int *ret_root, struct err *e);
-
-/* Needs: raw_mounts_make(); `root` is its descriptor.  Does: pivot_root(2), and lets go of
- * the old root.  Leaves: the working directory at the new root. */
-int raw_mounts_enter(int root, struct err *e);

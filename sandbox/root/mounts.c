@@ -14,13 +14,12 @@
 #include "base/own.h"
 #include "sandbox/kernel/mount_api.h"
 #include "sandbox/kernel/mount_target.h"
+#include "sandbox/kernel/pivot.h"
+#include "sandbox/kernel/procfs.h"
 #include "sandbox/plan/plan.h"
 #include "sandbox/root/cow_mount.h"
 #include "sandbox/root/overlay.h"
 #include "sandbox/root/root_fuse.h"
-
-#define ROOTS_MAX 8 /* the most mounts that uncover() takes off "/" to reach the new
-		     * root */
 
 /* The state that all steps of the plan share. */
 struct tree {
@@ -313,39 +312,14 @@ static int do_logs(struct tree *t, const struct step *s, struct err *e)
 	return mount_api_set_attr(mount, MOUNT_ATTR_RDONLY, false, s->target, e);
 }
 
-/* The kernel allows a fresh procfs only where the existing one is wholly
- * visible, which a container's /proc with masks in it is not
- * (mount_too_revealing() in fs/namespace.c). */
-static int explain_proc(struct err *e)
-{
-	(void)err_set(e, ERR_REFUSED,
-		      "mount a fresh /proc: Operation not permitted: parts of this host's own "
-		      "/proc are masked, as in a container");
-	return err_remedy(e, "start the outer container with an unmasked /proc: docker run "
-			     "--security-opt systempaths=unconfined; kubernetes procMount: "
-			     "Unmasked; podman --security-opt unmask=ALL");
-}
-
-static int make_proc(const char *options, struct err *e)
-{
-	int mount = mount_api_make("proc", options,
-			    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, e);
-
-	if (mount >= 0 || errno != EPERM)
-		return mount;
-	/* If not even a tmpfs can be mounted, masks in /proc are not the cause. */
-	AUTO_CLOSE int other = mount_api_make("tmpfs", "", 0, NULL);
-	return other < 0 ? -1 : explain_proc(e);
-}
-
 int mounts_make_proc(struct err *e)
 {
-	return make_proc("hidepid=ptraceable", e); /* layer: proc-hidepid */
+	return procfs_make("hidepid=ptraceable", e); /* layer: proc-hidepid */
 }
 
 int mounts_make_own_proc(struct err *e)
 {
-	return make_proc("subset=pid", e);
+	return procfs_make("subset=pid", e);
 }
 
 static int do_proc(struct tree *t, const struct step *s, struct err *e)
@@ -471,48 +445,6 @@ static int (*const actions[])(struct tree *, const struct step *, struct err *) 
 };
 _Static_assert(ARRAY_LEN(actions) == STEP_KIND_COUNT, "a step has no action");
 
-/* Returns whether another mount covers the root: "/.." is then the root of
- * that mount. */
-static int is_covered(int root, struct err *e)
-{
-	struct stat own, above;
-
-	if (fstat(root, &own) < 0 || stat("/..", &above) < 0)
-		return err_sys(e, "look at the new root");
-	return own.st_dev != above.st_dev || own.st_ino != above.st_ino;
-}
-
-/* After pivot_root(".", ".") the old root lies over the new one, and over the
- * old root lies any other mount that was over "/": the tmpfs of an overlay.
- * umount(2) takes off the topmost mount. */
-static int uncover(int root, struct err *e)
-{
-	int covered = 1;
-
-	for (int i = 0; i < ROOTS_MAX && covered > 0; i++) {
-		if (sys_umount2(".", KERNEL_MNT_DETACH) < 0) /* layer: old-root */
-			return err_sys(e, "let go of the old root");
-		covered = is_covered(root, e);
-	}
-	return covered > 0 ? err_set(e, ERR_INTERNAL, "the old root is still in reach") : covered;
-}
-
-/* Makes the new tree the root.  With "." as both arguments of pivot_root(2)
- * the old root ends up over the new one at the same place, and is then taken
- * off. */
-static int pivot(int root, struct err *e)
-{
-	if (fchdir(root) < 0)
-		return err_sys(e, "enter the new root");
-	if (sys_pivot_root(".", ".") < 0)
-		return err_sys(e, "pivot_root");
-	if (uncover(root, e) < 0)
-		return -1;
-	if (chdir("/") < 0)
-		return err_sys(e, "enter the new root");
-	return 0;
-}
-
 static void tree_done(struct tree *t, size_t count)
 {
 	for (size_t i = 0; t->hosts && i < count; i++)
@@ -538,7 +470,7 @@ int mounts_run(const struct plan *p, int server, struct mounted *ret, struct err
 	for (t.at = 0; t.at < p->count && result == 0; t.at++)
 		result = actions[p->steps[t.at].kind](&t, &p->steps[t.at], e);
 	if (result == 0)
-		result = pivot(t.root, e);
+		result = pivot_into(t.root, e);
 	if (result == 0) {
 		*ret = t.left;
 		t.left = nothing;
