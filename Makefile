@@ -484,7 +484,7 @@ $(eval $(call needs,policy/syscalls,syscalls))
 $(eval $(call needs,policy/policy_file,profiles))
 $(eval $(call needs,policy/egress/egress_presets,egress_presets))
 $(eval $(call needs,policy/seccomp/main,seccomp_texts))
-$(eval $(call needs,sandbox/kernel/seccomp,$(addprefix seccomp_,default floor pretend landlock \
+$(eval $(call needs,sandbox/kernel/seccomp,$(addprefix seccomp_,default floor nesting nesting_floor pretend landlock \
   landlock_offline landlock_online landlock_early)))
 $(eval $(call needs,supervisor/confine,seccomp_supervisor))
 $(eval $(call needs,sandbox/root/jail,seccomp_jail))
@@ -511,6 +511,17 @@ $(B)/gen/seccomp_%.h: policy/seccomp/%.json $(COMPILER)
 	$(Q)$(COMPILER) compile --arch x86_64 < $< > /dev/null
 	$(Q)$(COMPILER) compile --arch aarch64 < $< > /dev/null
 	$(Q)$(COMPILER) compile --arch $(ARCH) --c-array < $< > $@
+
+# With --nesting.
+NESTING := --floor nesting --cap CAP_SYS_ADMIN
+$(B)/gen/seccomp_nesting.h: policy/seccomp/default.json
+$(B)/gen/seccomp_nesting_floor.h: policy/seccomp/floor.json
+$(B)/gen/seccomp_nesting.h $(B)/gen/seccomp_nesting_floor.h: $(COMPILER)
+	@mkdir -p $(@D)
+	$(call say,GEN)
+	$(Q)$(COMPILER) compile $(NESTING) --arch x86_64 < $(filter %.json,$^) > /dev/null
+	$(Q)$(COMPILER) compile $(NESTING) --arch aarch64 < $(filter %.json,$^) > /dev/null
+	$(Q)$(COMPILER) compile $(NESTING) --arch $(ARCH) --c-array < $(filter %.json,$^) > $@
 
 # The names of system calls by their numbers, for the launcher, which links no libseccomp.
 $(B)/gen/syscalls.h: $(COMPILER)

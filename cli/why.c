@@ -167,6 +167,12 @@ static void list_words(const struct question *q, struct list *ret)
 		list_addf(ret, "%u.%u", major, minor);
 	}
 	list_caps(q->launch.plan.caps, ret);
+	if (q->policy.is_nesting) {
+		list_add(ret, "--floor");
+		list_add(ret, "nesting");
+		list_add(ret, "--cap");
+		list_add(ret, "CAP_SYS_ADMIN");
+	}
 	if (q->launch.plan.pretends)
 		list_add(ret, "--pretends");
 	if (q->policy.seccomp) {

@@ -6,7 +6,7 @@ _hutch_verbs='act run create start exec shell pool cp port net connect ps inspec
 	update rename stop kill rm changes diff apply discard snapshot fork commit policy why audit image plugin docker mcp serve doctor version help'
 _hutch_flags='--policy --image --pull --entrypoint --upper -v --volume --workspace --name --protect --protect-missing --toolchain --tmpfs --read-only -e --env
 	--env-file --secret --secret-file -w --workdir -u --user --hostname -i --interactive -t --tty --stdio --mcp
-	--network --allow --deny --ask --add-host --network-join -p --publish --isolation --landlock --idmap --cap-add --cap-drop --seccomp -m --memory --cpus --pids-limit
+	--network --allow --deny --ask --add-host --network-join -p --publish --isolation --landlock --idmap --cap-add --cap-drop --nesting --seccomp -m --memory --cpus --pids-limit
 	--disk --cgroup-parent --best-effort --ulimit --timeout --audit --json --learn --dry-run --rm -q --quiet -h --help'
 _hutch_create_only='--keep --label --main --restart --stop-signal --stop-timeout --ttl --idle-timeout --sample --lease'
 _hutch_not_create='--dry-run --name'

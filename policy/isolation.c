@@ -79,6 +79,7 @@ int isolation_check(const struct policy *p, struct err *e)
 		{ p->is_read_only, "--read-only" },
 		{ p->idmap != IDMAP_SINGLE, "--idmap ranges" },
 		{ p->cap_add != 0, "--cap-add" },
+		{ p->is_nesting, "--nesting" },
 		{ p->landlock_root != LANDLOCK_ROOT_AUTO, "--landlock" },
 		{ p->limits.memory != 0, "--memory" },
 		{ p->limits.cpus != 0, "--cpus" },

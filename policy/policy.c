@@ -371,6 +371,24 @@ static int check_missing(const struct policy *p, struct err *e)
 	return 0;
 }
 
+/* Two walls cannot stand where commands mount: Landlock refuses every mount, and the
+ * process that makes names for --protect-missing does not see mounts of others. */
+static int check_nesting(const struct policy *p, struct err *e)
+{
+	const char *flag = p->landlock_root == LANDLOCK_ROOT_ON ? "--landlock on"
+			   : p->protects_missing		? "--protect-missing"
+								: NULL;
+
+	if (!p->is_nesting || !flag)
+		return 0;
+	(void)err_set(
+		e, ERR_USAGE,
+		"--nesting and %s exclude each other: commands that mount would get "
+		"round it",
+		flag);
+	return err_remedy(e, "leave one of them out");
+}
+
 /* Checks that --name has changes to name. */
 static int check_name(const struct policy *p, struct err *e)
 {
@@ -414,7 +432,7 @@ int policy_check(const struct policy *p, struct err *e)
 	if (check_duplicates(p, e) < 0 || check_caps(p, e) < 0 ||
 	    check_writable_image(p, e) < 0 || check_upper(p, e) < 0 ||
 	    check_terminal(p, e) < 0 || check_disk(p, e) < 0 || check_missing(p, e) < 0 ||
-	    check_name(p, e) < 0 ||
+	    check_nesting(p, e) < 0 || check_name(p, e) < 0 ||
 	    (!policy_has_image_user(p) && policy_user(p, &uid, &gid, e) < 0))
 		return -1;
 	if (p->hostname && check_hostname(p->hostname, e) < 0)

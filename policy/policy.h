@@ -115,6 +115,7 @@ struct policy {
 	enum idmap_mode idmap;
 	uint64_t cap_add, cap_drop; /* bit N stands for capability N */
 	bool drops_all_caps;	    /* --cap-drop ALL */
+	bool is_nesting;	    /* --nesting */
 	struct ulimit ulimits[POLICY_MAX_ULIMITS];
 	size_t ulimit_count;
 	uint64_t timeout_ms; /* the time-out; 0: none */

@@ -62,6 +62,7 @@ const struct setting_kind setting_kinds[] = {
 	{ "network_join", "network-join", SETTING_LIST, false },
 	{ "capabilities.add", "cap-add", SETTING_LIST, false },
 	{ "capabilities.drop", "cap-drop", SETTING_LIST, false },
+	{ "nesting", "nesting", SETTING_YES, false },
 	{ "seccomp", "seccomp", SETTING_TEXT, true },
 	{ "limits.memory", "memory", SETTING_TEXT, false },
 	{ "limits.cpus", "cpus", SETTING_NUMBER, false },

@@ -457,6 +457,13 @@ static int take_read_only(struct run_options *o, const char *value, struct err *
 	return 0;
 }
 
+static int take_nesting(struct run_options *o, const char *value, struct err *e)
+{
+	(void)value, (void)e;
+	o->policy->is_nesting = true;
+	return 0;
+}
+
 static int take_dry_run(struct run_options *o, const char *value, struct err *e)
 {
 	(void)value, (void)e;
@@ -642,6 +649,7 @@ const struct option option_table[] = {
 	{ 0, "idmap", "MODE", take_idmap, "single (default) or ranges" },
 	{ 0, "cap-add", "CAP", take_cap_add, "give commands a capability" },
 	{ 0, "cap-drop", "CAP", take_cap_drop, "take one away, or ALL" },
+	{ 0, "nesting", NULL, take_nesting, "let commands make namespaces of their own" },
 	{ 0, "seccomp", "FILE", take_seccomp,
 	  "a filter profile in OCI's or docker's JSON" },
 	{ 'm', "memory", "SIZE", take_memory,

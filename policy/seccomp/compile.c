@@ -57,15 +57,16 @@ static int by_number(const void *a, const void *b)
 	return (x->rule > y->rule) - (x->rule < y->rule);
 }
 
-/* Adds the floor's rows, which are part of every program. */
-static void add_floor(enum arch arch, struct entries *all)
+/* Adds the rows of this floor. */
+static void add_floor(enum floor_kind kind, enum arch arch, struct entries *all)
 {
 	size_t count;
 	const struct floor_row *rows = floor_rows(&count);
 
 	for (size_t i = 0; i < count; i++)
-		all->list[all->count++] =
-			(struct entry){ .nr = rows[i].nr[arch], .row = &rows[i] };
+		if (floor_has(kind, &rows[i]))
+			all->list[all->count++] =
+				(struct entry){ .nr = rows[i].nr[arch], .row = &rows[i] };
 }
 
 static int add_rule(const struct profile *p, const struct profile_rule *rule,
@@ -93,7 +94,7 @@ static int collect(const struct profile *p, enum arch arch, struct entries *ret,
 
 	(void)floor_rows(&rows); /* only the number of rows is needed */
 	ret->list = mem_zeroed(p->count + rows, sizeof(struct entry));
-	add_floor(arch, ret);
+	add_floor(p->floor, arch, ret);
 	for (size_t i = 0; i < p->count; i++)
 		if (add_rule(p, &p->rules[i], arch, ret, e))
 			return -1;

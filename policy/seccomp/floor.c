@@ -38,7 +38,10 @@ enum {
 #define ARG_HAS(n, v) { .arg = (n), .value = (v), .bits = true }
 
 static const struct floor_row rows[] = {
-	{ "ioctl", { 16, 29 }, EPERM,
+	{ "ioctl",
+	  { 16, 29 },
+	  false,
+	  EPERM,
 	  TESTS(ARG_IS(1, TIOCSTI_CMD), /* layer: tiocsti */
 		ARG_IS(1, TIOCLINUX_CMD), ARG_IS(1, TIOCSETD_CMD),
 		ARG_IS(1, TIOCCONS_CMD)) },
@@ -46,48 +49,57 @@ static const struct floor_row rows[] = {
 	 * host.  A lease on a file of a read-only mount blocks writers on the host for
 	 * fs.lease-break-time.  With F_SETSIG, a process inside could make the kernel
 	 * send SIGKILL or SIGSTOP to the process that stops all others for a pause. */
-	{ "fcntl", { 72, 25 }, EPERM,
+	{ "fcntl",
+	  { 72, 25 },
+	  false,
+	  EPERM,
 	  TESTS(ARG_IS(1, F_SETPIPE_SZ_CMD), ARG_IS(1, F_SETLEASE_CMD),
-		ARG_IS(1, F_SETDELEG_CMD),
-		ARG_IS(1, F_SETSIG_CMD)) }, /* layer: setsig */
+		ARG_IS(1, F_SETDELEG_CMD), ARG_IS(1, F_SETSIG_CMD)) }, /* layer: setsig */
 
 	/* Pid 1 is the executor.  The kernel allows these calls on any process of the
 	 * same uid, even one that is not dumpable; a limit RLIMIT_CPU of 0 would kill
 	 * it. */
-	{ "prlimit64", { 302, 261 }, EPERM, TESTS(ARG_IS(0, 1)) },
-	{ "sched_setparam", { 142, 118 }, EPERM, TESTS(ARG_IS(0, 1)) },
-	{ "sched_setscheduler", { 144, 119 }, EPERM, TESTS(ARG_IS(0, 1)) },
-	{ "sched_setattr", { 314, 274 }, EPERM, TESTS(ARG_IS(0, 1)) },
-	{ "sched_setaffinity", { 203, 122 }, EPERM, TESTS(ARG_IS(0, 1)) },
-	{ "setpriority", { 141, 140 }, EPERM,
+	{ "prlimit64", { 302, 261 }, false, EPERM, TESTS(ARG_IS(0, 1)) },
+	{ "sched_setparam", { 142, 118 }, false, EPERM, TESTS(ARG_IS(0, 1)) },
+	{ "sched_setscheduler", { 144, 119 }, false, EPERM, TESTS(ARG_IS(0, 1)) },
+	{ "sched_setattr", { 314, 274 }, false, EPERM, TESTS(ARG_IS(0, 1)) },
+	{ "sched_setaffinity", { 203, 122 }, false, EPERM, TESTS(ARG_IS(0, 1)) },
+	{ "setpriority",
+	  { 141, 140 },
+	  false,
+	  EPERM,
 	  TESTS(ARG_IS(0, USER_PRIO), ARG_IS(1, 1)) },
-	{ "ioprio_set", { 251, 30 }, EPERM,
+	{ "ioprio_set",
+	  { 251, 30 },
+	  false,
+	  EPERM,
 	  TESTS(ARG_IS(0, USER_IOPRIO), ARG_IS(1, 1)) },
-	{ "migrate_pages", { 256, 238 }, EPERM, TESTS(ARG_IS(0, 1)) },
-	{ "move_pages", { 279, 239 }, EPERM, TESTS(ARG_IS(0, 1)) },
-	{ "kcmp", { 312, 272 }, EPERM, TESTS(ARG_IS(0, 1), ARG_IS(1, 1)) },
+	{ "migrate_pages", { 256, 238 }, false, EPERM, TESTS(ARG_IS(0, 1)) },
+	{ "move_pages", { 279, 239 }, false, EPERM, TESTS(ARG_IS(0, 1)) },
+	{ "kcmp", { 312, 272 }, false, EPERM, TESTS(ARG_IS(0, 1), ARG_IS(1, 1)) },
 
 	/* A filter cannot read the flags of clone3, which are in memory.  C libraries
 	 * use clone instead after ENOSYS. */
-	{ "clone", { 56, 220 }, EPERM, TESTS(ARG_HAS(0, NS_FLAGS)) },
-	{ "unshare", { 272, 97 }, EPERM, TESTS(ARG_HAS(0, NS_FLAGS | NS_TIME)) },
-	{ "setns", { 308, 268 }, EPERM, ALWAYS },
-	{ "clone3", { 435, 435 }, ENOSYS, ALWAYS },
+	/* --nesting lifts these three (is_nesting). */
+	{ "clone", { 56, 220 }, true, EPERM, TESTS(ARG_HAS(0, NS_FLAGS)) },
+	{ "unshare", { 272, 97 }, true, EPERM, TESTS(ARG_HAS(0, NS_FLAGS | NS_TIME)) },
+	{ "setns", { 308, 268 }, true, EPERM, ALWAYS },
+	{ "clone3", { 435, 435 }, false, ENOSYS, ALWAYS },
 
 	/* A filter does not see the files and connections that io_uring opens.
 	 * io_setup takes from a limit that all processes of the host share
 	 * (fs.aio-max-nr). */
-	{ "io_uring_setup", { 425, 425 }, ENOSYS, ALWAYS },
-	{ "io_uring_enter", { 426, 426 }, ENOSYS, ALWAYS },
-	{ "io_uring_register", { 427, 427 }, ENOSYS, ALWAYS },
-	{ "io_setup", { 206, 0 }, ENOSYS, ALWAYS },
+	{ "io_uring_setup", { 425, 425 }, false, ENOSYS, ALWAYS },
+	{ "io_uring_enter", { 426, 426 }, false, ENOSYS, ALWAYS },
+	{ "io_uring_register", { 427, 427 }, false, ENOSYS, ALWAYS },
+	{ "io_setup", { 206, 0 }, false, ENOSYS, ALWAYS },
 
 	/* Keyrings belong to the uid on the host, not to a namespace. */
-	{ "add_key", { 248, 217 }, EPERM, ALWAYS },
-	{ "request_key", { 249, 218 }, EPERM, ALWAYS },
-	{ "keyctl", { 250, 219 }, EPERM, ALWAYS }, /* layer: seccomp-floor */
+	{ "add_key", { 248, 217 }, false, EPERM, ALWAYS },
+	{ "request_key", { 249, 218 }, false, EPERM, ALWAYS },
+	{ "keyctl", { 250, 219 }, false, EPERM, ALWAYS }, /* layer: seccomp-floor */
 
-	{ "seccomp", { 317, 277 }, EPERM, TESTS(ARG_HAS(1, LISTENER_FLAG)) },
+	{ "seccomp", { 317, 277 }, false, EPERM, TESTS(ARG_HAS(1, LISTENER_FLAG)) },
 };
 
 static const uint32_t audit_archs[] = {

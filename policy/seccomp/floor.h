@@ -16,6 +16,12 @@
 
 #include "policy/seccomp/bpf.h"
 
+/* The rows of the table that a program has. */
+enum floor_kind {
+	FLOOR_FULL,
+	FLOOR_NESTING, /* those that remain with --nesting: namespaces may be made */
+};
+
 enum arch { ARCH_X86_64, ARCH_AARCH64, ARCH_COUNT };
 
 #define FLOOR_TESTS_MAX 4
@@ -32,6 +38,7 @@ struct floor_row {
 	const char *name; /* libseccomp's name of the call; a test compares it with
 			   * `nr` */
 	uint32_t nr[ARCH_COUNT];
+	bool is_nesting;   /* FLOOR_NESTING lacks this row */
 	int answer;	   /* the errno with which a refused call fails */
 	size_t test_count; /* number of tests, one of which must hold for a refusal; 0:
 			    * the call is always refused */
@@ -39,8 +46,14 @@ struct floor_row {
 };
 
 /* Returns the floor's table and its length.  A program must call floor_guard() for the
- * call of each row. */
+ * call of each row that its kind of floor has. */
 const struct floor_row *floor_rows(size_t *ret_count);
+
+/* Tells whether a floor of that kind has the row. */
+static inline bool floor_has(enum floor_kind kind, const struct floor_row *row)
+{
+	return kind == FLOOR_FULL || !row->is_nesting;
+}
 
 /* Writes code that refuses the call of `row` if a test of the row holds; other calls
  * continue at `otherwise`. */

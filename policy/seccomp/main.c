@@ -39,9 +39,9 @@ struct options {
 
 static const char usage[] =
 	"usage: hutch-seccomp compile [--arch x86_64|aarch64] [--kernel X.Y] "
-	"[--cap NAME]... [--c-array] < PROFILE\n"
+	"[--cap NAME]... [--floor full|nesting] [--c-array] < PROFILE\n"
 	"       hutch-seccomp names [--arch x86_64|aarch64]\n"
-	"       hutch-seccomp why [--json] [--kernel X.Y] [--cap NAME]... [--pretends] "
+	"       hutch-seccomp why [--json] [--kernel X.Y] [--cap NAME]... [--floor full|nesting] [--pretends] "
 	"--default|--line FLAG CALL [ARGUMENT...] < PROFILE";
 
 static const char *const arch_names[] = {
@@ -64,6 +64,15 @@ static int set_arch(struct options *o, const char *value, struct err *e)
 			return 0;
 		}
 	return err_set(e, ERR_USAGE, "--arch %s: x86_64 or aarch64 was expected", value);
+}
+
+static int set_floor(struct options *o, const char *value, struct err *e)
+{
+	if (strcmp(value, "full") && strcmp(value, "nesting"))
+		return err_set(e, ERR_USAGE, "--floor %s: full or nesting was expected",
+			       value);
+	o->host.floor = *value == 'n' ? FLOOR_NESTING : FLOOR_FULL;
+	return 0;
 }
 
 static int set_kernel(struct options *o, const char *value, struct err *e)
@@ -114,9 +123,8 @@ static int read_option(struct options *o, char *const *at, struct err *e)
 		const char *name;
 		int (*set)(struct options *, const char *, struct err *);
 	} table[] = {
-		{ "--arch", set_arch },
-		{ "--kernel", set_kernel },
-		{ "--cap", add_cap },
+		{ "--arch", set_arch }, { "--kernel", set_kernel },
+		{ "--cap", add_cap },	{ "--floor", set_floor },
 		{ "--line", set_line },
 	};
 

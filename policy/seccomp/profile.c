@@ -311,7 +311,7 @@ static int read_profile(const struct json_at *root, struct reader *r, struct err
 int profile_parse(const char *text, size_t len, const struct profile_host *host,
 		  struct profile *ret, struct err *e)
 {
-	struct profile p = { 0 };
+	struct profile p = { .floor = host->floor };
 	struct reader r = { .host = host, .out = &p };
 	struct json_at root;
 

@@ -27,6 +27,7 @@ struct profile_host {
 				  * unknown */
 	const char *const *caps; /* names of capabilities, CAP_..., ended by NULL; may
 				  * be NULL */
+	enum floor_kind floor;	 /* the floor that compiled programs get */
 };
 
 enum profile_op {
@@ -61,6 +62,7 @@ struct profile {
 	uint32_t default_action;
 	struct profile_rule *rules; /* owned; the rules in the order of the file */
 	size_t count;
+	enum floor_kind floor;
 	struct json *doc; /* owned: the parsed file; the names point into it */
 };
 

@@ -21,7 +21,7 @@ static const struct floor_row *floor_row(const struct call_asked *c, uint32_t nr
 	const struct floor_row *rows = floor_rows(&count);
 
 	for (size_t i = 0; i < count; i++)
-		if (rows[i].nr[c->arch] == nr)
+		if (rows[i].nr[c->arch] == nr && floor_has(c->profile->floor, &rows[i]))
 			return &rows[i];
 	return NULL;
 }
@@ -156,6 +156,8 @@ static void say_floor(const struct call_asked *c, const struct floor_row *row,
 {
 	say(c, SECCOMP_RET_ERRNO | (uint32_t)row->answer, row->test_count > 0, ret);
 	ret->line = text_format(SECCOMP_THE_FLOOR ": %s", row->name);
+	if (row->is_nesting)
+		ret->change = text_copy("--nesting, which lets commands make namespaces");
 }
 
 static void say_rule(const struct call_asked *c, const struct found_rule *f,

@@ -298,7 +298,7 @@ void probe_seccomp(struct trial *t)
 	/* The answer is given before the filter is installed, since the filter refuses
 	 * many later calls. */
 	trial_found(t, CHECK_OK, "hutch's filter can be installed");
-	seccomp_default(&filter);
+	seccomp_default(SECCOMP_FLAT, &filter);
 	if (set_no_new_privs(&t->e) < 0 || seccomp_install(&filter, &t->e) < 0) {
 		trial_failed(t);
 		trial_remedy(t, "a kernel with CONFIG_SECCOMP_FILTER");

@@ -36,6 +36,14 @@ static const struct sock_filter floor_program[] = {
 #include "gen/seccomp_floor.h"
 };
 
+static const struct sock_filter nesting_program[] = {
+#include "gen/seccomp_nesting.h"
+};
+
+static const struct sock_filter nesting_floor_program[] = {
+#include "gen/seccomp_nesting_floor.h"
+};
+
 static const struct sock_filter pretend_program[] = {
 #include "gen/seccomp_pretend.h"
 };
@@ -66,16 +74,25 @@ struct order {
 	struct stat compiler;
 };
 
-void seccomp_default(struct seccomp_program *ret)
+void seccomp_default(enum seccomp_nesting nesting, struct seccomp_program *ret)
 {
-	*ret = (struct seccomp_program){ .insns = default_program,
-					 .count = ARRAY_LEN(default_program) };
+	static const struct seccomp_program programs[] = {
+		[SECCOMP_FLAT] = { default_program, ARRAY_LEN(default_program), NULL },
+		[SECCOMP_NESTS] = { nesting_program, ARRAY_LEN(nesting_program), NULL },
+	};
+
+	*ret = programs[nesting];
 }
 
-void seccomp_floor(struct seccomp_program *ret)
+void seccomp_floor(enum seccomp_nesting nesting, struct seccomp_program *ret)
 {
-	*ret = (struct seccomp_program){ .insns = floor_program,
-					 .count = ARRAY_LEN(floor_program) };
+	static const struct seccomp_program programs[] = {
+		[SECCOMP_FLAT] = { floor_program, ARRAY_LEN(floor_program), NULL },
+		[SECCOMP_NESTS] = { nesting_floor_program,
+				    ARRAY_LEN(nesting_floor_program), NULL },
+	};
+
+	*ret = programs[nesting];
 }
 
 void seccomp_pretend(struct seccomp_program *ret)
@@ -136,6 +153,11 @@ static int read_host(struct order *o, struct err *e)
 	return 0;
 }
 
+static const char *floor_name(enum seccomp_nesting nesting)
+{
+	return nesting == SECCOMP_NESTS ? "nesting" : "full";
+}
+
 /* Makes the cache's key out of every input that the program depends on.  libseccomp's
  * tables are linked into the compiler, so the identity of the compiler's file stands for
  * them. */
@@ -151,6 +173,7 @@ static void make_key(const struct order *o, struct seccomp_key *ret)
 	(void)fprintf(out, "compiler %ju %ju %jd %jd.%09ld\n", (uintmax_t)c->st_dev,
 		      (uintmax_t)c->st_ino, (intmax_t)c->st_size,
 		      (intmax_t)c->st_mtim.tv_sec, c->st_mtim.tv_nsec);
+	(void)fprintf(out, "floor %s\n", floor_name(o->request->nesting));
 	for (size_t i = 0; o->request->caps && o->request->caps[i]; i++)
 		(void)fprintf(out, "cap %s\n", o->request->caps[i]);
 	(void)fprintf(out, "profile %zu\n", o->len);
@@ -163,10 +186,16 @@ static struct sock_filter *compile(const struct order *o, size_t *ret_count,
 				   struct err *e)
 {
 	const char *argv[FIXED_ARGS + 2 * CAPS_MAX + 1] = {
-		o->request->compiler, "compile", "--arch", ARCH_NAME,
-		"--kernel",	      o->kernel,
+		o->request->compiler,
+		"compile",
+		"--arch",
+		ARCH_NAME,
+		"--kernel",
+		o->kernel,
+		"--floor",
+		floor_name(o->request->nesting),
 	};
-	size_t n = 6;
+	size_t n = FIXED_ARGS;
 
 	for (size_t i = 0; o->request->caps && o->request->caps[i]; i++) {
 		if (i == CAPS_MAX) {
@@ -215,7 +244,7 @@ int seccomp_obtain(const struct seccomp_request *request, struct seccomp_program
 	struct seccomp_key key = { 0 };
 
 	if (!request->profile) {
-		seccomp_default(ret);
+		seccomp_default(request->nesting, ret);
 		return 0;
 	}
 

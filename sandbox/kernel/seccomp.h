@@ -31,24 +31,31 @@ struct seccomp_program {
 	void *owned; /* NULL: `insns` is built in or borrowed */
 };
 
+/* Whether commands may make namespaces (--nesting). */
+enum seccomp_nesting {
+	SECCOMP_FLAT,  /* they may not */
+	SECCOMP_NESTS, /* they may make them, and mount in them */
+};
+
 struct seccomp_request {
 	const char *profile;	 /* the path of a file with OCI's or Docker's JSON;
 				  * NULL: the built-in program */
 	const char *cache_dir;	 /* the folder of the cache of compiled programs; NULL:
 				  * no cache */
 	const char *compiler;	 /* path of hutch-seccomp */
+	enum seccomp_nesting nesting;
 	const char *const *caps; /* "CAP_..." names, ending with NULL; may be NULL.
 				  * The capabilities that the sandbox may hold, for the
 				  * conditions in Docker's profiles. */
 };
 
 /* Returns the built-in program. */
-void seccomp_default(struct seccomp_program *ret);
+void seccomp_default(enum seccomp_nesting nesting, struct seccomp_program *ret);
 
 /* Returns the floor alone.  It is the executor's filter if the user has given commands a
  * profile, since that profile may forbid system calls that an init needs.  Commands
  * install the profile on top of the floor. */
-void seccomp_floor(struct seccomp_program *ret);
+void seccomp_floor(enum seccomp_nesting nesting, struct seccomp_program *ret);
 
 /* Returns a filter for commands under which calls that change owners and ids, and calls
  * that make devices, do nothing and report success (policy/seccomp/pretend.json).  It

@@ -192,6 +192,8 @@ char *audit_policy(const struct policy *p, const struct redact *secrets)
 	note_publishes(&n, p);
 	note_caps(&n, "capabilities_add", p->cap_add, false);
 	note_caps(&n, "capabilities_drop", p->cap_drop, p->drops_all_caps);
+	if (p->is_nesting)
+		audit_json_yes(&n, "nesting", true);
 	note_path(&n, "seccomp", p->seccomp);
 	if (p->landlock_root != LANDLOCK_ROOT_AUTO)
 		audit_json_text(&n, "landlock",

@@ -168,9 +168,17 @@ static void list_caps(const struct launch *l, struct list *ret)
 	else if (policy_user(l->policy, &uid, &gid, NULL) < 0)
 		return; /* cannot happen: policy_check() has checked the user */
 	uint64_t caps = caps_for(l->policy, uid);
+	/* Commands have it in namespaces that they make. */
+	if (l->policy->is_nesting)
+		list_add(ret, "CAP_SYS_ADMIN");
 	for (int n = 0; n < 64; n++)
 		if (caps & (1ull << n))
 			list_addf(ret, "CAP_%s", caps_name(n).text);
+}
+
+static enum seccomp_nesting nesting_of(const struct policy *p)
+{
+	return p->is_nesting ? SECCOMP_NESTS : SECCOMP_FLAT;
 }
 
 static int load_profile(struct launch *l, const struct list *caps, struct err *e)
@@ -192,6 +200,7 @@ static int load_profile(struct launch *l, const struct list *caps, struct err *e
 		.cache_dir = has_use && folder_create(cache, &uncached) == 0 ? cache
 									     : NULL,
 		.caps = (const char *const *)caps->items,
+		.nesting = nesting_of(l->policy),
 	};
 	return seccomp_obtain(&request, &l->profile, e);
 }
@@ -201,10 +210,10 @@ int launch_load_filter(struct launch *l, struct err *e)
 	struct list caps = { 0 };
 
 	if (!l->policy->seccomp) {
-		seccomp_default(&l->filter);
+		seccomp_default(nesting_of(l->policy), &l->filter);
 		return 0;
 	}
-	seccomp_floor(&l->filter);
+	seccomp_floor(nesting_of(l->policy), &l->filter);
 	list_caps(l, &caps);
 	int result = load_profile(l, &caps, e);
 	list_done(&caps);

@@ -629,6 +629,7 @@ int spawn_sandbox(const struct spawn_parts *parts, struct sandbox *ret, struct e
 	sandbox_init(&s);
 	s.denials.filter = parts->filter;
 	s.denials.trace = parts->trace;
+	s.denials.nests = parts->plan->nests;
 	if (spawn(parts, &s, e) < 0) {
 		sandbox_done(&s);
 		return -1;

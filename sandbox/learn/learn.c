@@ -86,6 +86,8 @@ int learn_check(const struct policy *p, bool is_dry_run, struct err *e)
 		{ p->name != NULL, "--name", "what is written is dropped, and not kept" },
 		{ p->idmap == IDMAP_RANGES, "--idmap ranges",
 		  "folders are shown copy-on-write, which takes one mapped id" },
+		{ p->is_nesting, "--nesting",
+		  "a path means another file where a command has mounts of its own" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(refused); i++)

@@ -136,7 +136,7 @@ static const struct refused_call *count(struct denials *r,
 {
 	struct seccomp_program floor;
 
-	seccomp_floor(&floor);
+	seccomp_floor(r->nests ? SECCOMP_NESTS : SECCOMP_FLAT, &floor);
 	const struct refused_call like = { .call = syscall_of(data),
 					   .is_floor = error_of(&floor, data) != 0 };
 	struct refused_call *c = find_row(r, &like);

@@ -71,6 +71,7 @@ struct denials {
 		       * more */
 	const struct seccomp_program *filter; /* borrowed: the program that refuses the
 					       * calls */
+	bool nests;	     /* with --nesting the floor lets namespaces through */
 	struct trace *trace; /* borrowed; NULL: no calls are traced and let through */
 	struct broker *broker; /* borrowed; NULL: no broker makes calls for their
 				* callers */

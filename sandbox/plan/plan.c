@@ -123,7 +123,8 @@ static void plan_network(struct plan *p, const struct policy *policy)
  * on). */
 static int plan_landlock_root(struct plan *p, const struct policy *policy, struct err *e)
 {
-	if (policy->landlock_root == LANDLOCK_ROOT_OFF)
+	/* Landlock refuses all mounts, which commands make with --nesting. */
+	if (policy->landlock_root == LANDLOCK_ROOT_OFF || policy->is_nesting)
 		return 0;
 	p->has_landlock_root = landlock_abi() >= LANDLOCK_ABI_REFER;
 	if (p->has_landlock_root || policy->landlock_root == LANDLOCK_ROOT_AUTO)
@@ -273,6 +274,7 @@ int plan_build(struct plan *p, const struct policy *policy, const struct host_us
 		p->root_caps = caps_for(policy, 0);
 		p->other_caps = caps_for(policy, NOT_ROOT) & p->root_caps;
 	}
+	p->nests = policy->is_nesting;
 	plan_network(p, policy);
 	if (plan_landlock_root(p, policy, e) < 0)
 		return -1;

@@ -92,7 +92,7 @@ struct step {
 			    * the caller wrote it */
 };
 
-#define PLAN_MAX_SYSCTLS 5
+#define PLAN_MAX_SYSCTLS 11
 /* with --idmap ranges: the executor's id inside; no other process has it */
 #define EXECUTOR_ID	 IDMAP_ABOVE
 
@@ -114,6 +114,7 @@ struct plan {
 			       * maps */
 	bool has_landlock_root; /* Landlock lets processes inside open only files below
 				 * the root (landlock_root.h) */
+	bool nests; /* --nesting: commands may make namespaces (sandbox/kernel/seccomp.h) */
 	bool hides_abstract;	/* shared network: Landlock hides the abstract sockets of
 			       * others */
 	bool refuses_unix;	/* shared network, Landlock older than ABI 6: AF_UNIX is

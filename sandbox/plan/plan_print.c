@@ -177,7 +177,8 @@ static const char *landlock_root_text(const struct plan *p, const struct policy 
 {
 	if (p->has_landlock_root)
 		return "nothing outside of the root can be opened";
-	return policy->landlock_root == LANDLOCK_ROOT_OFF
+	return p->nests ? "off, since --nesting lets commands mount"
+	       : policy->landlock_root == LANDLOCK_ROOT_OFF
 		       ? "off"
 		       : "none in this kernel, or too old a one";
 }
@@ -225,6 +226,10 @@ static void print_command(const struct plan *p, const struct policy *policy, FIL
 	print_caps(p->caps, to);
 	(void)fprintf(to, "seccomp  ");
 	print_field(to, "", policy->seccomp ? policy->seccomp : "the default profile");
+	if (p->nests)
+		(void)fprintf(to,
+			      "\nseccomp   commands may make namespaces, and mount in "
+			      "them");
 	if (p->pretends)
 		(void)fprintf(to, "\nseccomp   changes of owners and ids pretend");
 	(void)fprintf(to, "\nuser      %u:%u\nfolder   ", p->uid, p->gid);

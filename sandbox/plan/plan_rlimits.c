@@ -103,6 +103,8 @@ static int set_ulimit(struct plan *p, const struct ulimit *u, bool is_best_effor
 	return 0;
 }
 
+#define NESTED_MAX 128 /* with --nesting: namespaces of each kind at a time */
+
 static uint64_t read_sysctl(const char *name)
 {
 	AUTO_FREE char *text = NULL;
@@ -126,6 +128,24 @@ static void add_quarter(struct plan *p, const char *name)
 	add_sysctl(p, name, read_sysctl(name) / 4);
 }
 
+/* No namespaces can be made inside ours, even if a seccomp filter allows the calls: the
+ * others are made in user namespaces.  With --nesting the number of each kind is bounded,
+ * since each takes memory of the kernel's; the bounds hold for all user namespaces below
+ * ours together (namespaces(7)). */
+static void add_namespaces(struct plan *p, bool nests)
+{
+	static const char *const kinds[] = {
+		"user/max_mnt_namespaces", "user/max_pid_namespaces",
+		"user/max_net_namespaces", "user/max_ipc_namespaces",
+		"user/max_uts_namespaces", "user/max_cgroup_namespaces"
+	};
+
+	/* layer: nested-namespaces */
+	add_sysctl(p, "user/max_user_namespaces", nests ? NESTED_MAX : 0);
+	for (size_t i = 0; nests && i < ARRAY_LEN(kinds); i++)
+		add_sysctl(p, kinds[i], NESTED_MAX);
+}
+
 int plan_rlimits(struct plan *p, const struct policy *policy, struct err *e)
 {
 	for (size_t i = 0; i < ARRAY_LEN(shares); i++) {
@@ -139,9 +159,7 @@ int plan_rlimits(struct plan *p, const struct policy *policy, struct err *e)
 		if (set_ulimit(p, &policy->ulimits[i], policy->is_best_effort, e) < 0)
 			return -1;
 
-	/* No namespaces can be made inside ours, even if a seccomp filter allows the
-	 * calls. */
-	add_sysctl(p, "user/max_user_namespaces", 0); /* layer: nested-namespaces */
+	add_namespaces(p, policy->is_nesting);
 	add_quarter(p, "user/max_inotify_instances");
 	add_quarter(p, "user/max_inotify_watches");
 	/* A process that waits to send into a full datagram queue has already passed the

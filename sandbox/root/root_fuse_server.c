@@ -267,7 +267,7 @@ static int stage_privileges(struct server *s, struct err *e)
 		return err_sys(e, "prctl PR_SET_NO_NEW_PRIVS");
 	if (caps_reduce(kept, kept, geteuid() == 0, e) < 0)
 		return -1;
-	seccomp_default(&program);
+	seccomp_default(SECCOMP_FLAT, &program);
 	return seccomp_install(&program, e);
 }
 

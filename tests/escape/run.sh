@@ -21,7 +21,7 @@ listener=$(realpath -m "${LISTENER:-$build/tests/listener}")
 
 number=0 passed=0 failed=0 skipped=0
 declare -A table_inside table_kind table_outside table_lacking table_number
-declare -A table_as_root table_landlock
+declare -A table_as_root table_landlock table_nesting
 declare -A flags_of result detail
 table_names=() as_user=() secrets=() setting=()
 
@@ -59,6 +59,12 @@ read_table()
 			fail_setup "expect-landlock.tsv: $name has no reason, or no row in expect.tsv"
 		table_landlock[$name]=$inside
 	done <"$here/expect-landlock.tsv"
+	while IFS=$'\t' read -r num name inside lacking; do
+		[[ $num == '#'* || -z $num ]] && continue
+		[[ -n $lacking && -n ${table_inside[$name]:-} ]] ||
+			fail_setup "expect-nesting.tsv: $name has no reason, or no row in expect.tsv"
+		table_nesting[$name]=$inside
+	done <"$here/expect-nesting.tsv"
 	while IFS=$'\t' read -r num name kind; do
 		flags_of[$name]=$kind
 	done < <("$probe" --list)
@@ -184,6 +190,16 @@ run_inside()
 	extra=(-v /:/h -u root)
 	take as_root < <(in_hutch "${wide[@]}")
 	everywhere in_hutch as_root -u root
+}
+
+# With --nesting commands make namespaces; all that is not about those is as without.
+run_nesting()
+{
+	local wide extra
+	mapfile -t wide < <(names wide)
+	extra=(-v /:/h --nesting)
+	take nesting < <(in_hutch "${wide[@]}")
+	everywhere in_hutch nesting --nesting
 }
 
 # Results inside an image that differ from those on the host's root: the image has no
@@ -329,6 +345,7 @@ check()
 	[[ -x $hutch ]] || fail_setup "$hutch is not there: make it, or set HUTCH"
 	before=$(state_of_host)
 	run_inside
+	run_nesting
 	run_image
 	run_landlock
 	run_controls
@@ -336,6 +353,8 @@ check()
 	for name in "${table_names[@]}"; do
 		check_inside inside "$name" "${table_inside[$name]}"
 		check_inside as_root "$name" "${table_as_root[$name]}" " (-u root)"
+		check_inside nesting "$name" "${table_nesting[$name]:-${table_inside[$name]}}" \
+			" (--nesting)"
 		check_inside in_image "$name" "${of_image[$name]:-${table_as_root[$name]}}" \
 			" (--image)"
 		check_landlock "$name"

@@ -49,7 +49,7 @@ static void compile(const struct profile *p, enum arch arch)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char *const caps[] = { "CAP_SYS_ADMIN", NULL };
-	const struct profile_host host = { ARCH_X86_64, { 5, 14 }, caps };
+	const struct profile_host host = { ARCH_X86_64, { 5, 14 }, caps, FLOOR_FULL };
 	struct profile p = { 0 };
 	struct err e = { 0 };
 

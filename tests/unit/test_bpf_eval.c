@@ -64,9 +64,9 @@ static void test_the_programs_of_this_machine(void **state)
 	struct seccomp_program program;
 
 	(void)state;
-	seccomp_default(&program);
+	seccomp_default(SECCOMP_FLAT, &program);
 	expect_same(program.insns, program.count);
-	seccomp_floor(&program);
+	seccomp_floor(SECCOMP_FLAT, &program);
 	expect_same(program.insns, program.count);
 }
 

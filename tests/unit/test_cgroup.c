@@ -81,7 +81,7 @@ static void build(struct world *w)
 	AUTO_FREE char *path = cgroup_commands_path(&w->cgroup);
 	assert_int_equal(limits_show_cgroup(&w->plan, path, &w->e), 0);
 	open_executor(w);
-	seccomp_default(&w->filter);
+	seccomp_default(SECCOMP_FLAT, &w->filter);
 }
 
 static void must(int result, const struct err *e)

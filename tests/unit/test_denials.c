@@ -63,9 +63,9 @@ static void test_denials_are_reported_and_nothing_else_is_changed(void **state)
 	struct seccomp_program p;
 
 	(void)state;
-	seccomp_default(&p);
+	seccomp_default(SECCOMP_FLAT, &p);
 	expect_telling(&p);
-	seccomp_floor(&p);
+	seccomp_floor(SECCOMP_FLAT, &p);
 	expect_telling(&p);
 }
 
@@ -85,7 +85,7 @@ static void test_a_call_that_pretends_hides_no_refusal_from_the_listener(void **
 	uint64_t random = 88172645463325252ull;
 
 	(void)state;
-	seccomp_default(&below);
+	seccomp_default(SECCOMP_FLAT, &below);
 	seccomp_pretend(&pretend);
 	seccomp_pretend_above(&above);
 	for (int i = 0; i < ROUNDS_OF(100 * CALLS); i++) {
@@ -115,7 +115,7 @@ static void test_there_is_a_row_for_each_kind(void **state)
 	size_t count = 0;
 
 	(void)state;
-	seccomp_default(&p);
+	seccomp_default(SECCOMP_FLAT, &p);
 	for (int i = 0; i < CALLS * 64; i++) {
 		for (uint64_t low = 0; low < 64; low++) {
 			const uint64_t value = i / CALLS ? 1ull << i / CALLS : low;
@@ -214,7 +214,7 @@ static void begin(struct world *w, int (*play)(void))
 	w->session = 0;
 	w->now = BEGUN_MS;
 	denials_init(&w->denials);
-	seccomp_default(&w->filter);
+	seccomp_default(SECCOMP_FLAT, &w->filter);
 	w->denials.filter = &w->filter;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
 	w->pid = fork();

@@ -79,8 +79,8 @@ static void test_no_refusal_is_hidden(void **state)
 
 	(void)state;
 	seccomp_pretend(&pretend);
-	seccomp_default(&below[0]);
-	seccomp_floor(&below[1]);
+	seccomp_default(SECCOMP_FLAT, &below[0]);
+	seccomp_floor(SECCOMP_FLAT, &below[1]);
 	for (long nr = 0; nr < CALLS_MAX; nr++)
 		for (size_t i = 0; i < ARRAY_LEN(below); i++)
 			if (answer(&pretend, nr, S_IFCHR, S_IFCHR) == PRETENDS)

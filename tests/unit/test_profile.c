@@ -229,7 +229,9 @@ static const struct condition conditions[] = {
 static size_t rules_with(const char *key, const char *condition)
 {
 	static const char *const caps[] = { "CAP_CHOWN", "CAP_KILL", NULL };
-	const struct profile_host with_caps = { ARCH_X86_64, { 5, 14 }, caps };
+	const struct profile_host with_caps = {
+		ARCH_X86_64, { 5, 14 }, caps, FLOOR_FULL
+	};
 	struct profile p;
 	struct err e = { 0 };
 	char text[256];

@@ -106,7 +106,7 @@ static void confine(void)
 	struct seccomp_program program;
 	struct err e = { 0 };
 
-	seccomp_default(&program);
+	seccomp_default(SECCOMP_FLAT, &program);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || seccomp_install(&program, &e))
 		_exit(255);
 }
@@ -234,7 +234,7 @@ static void without_no_new_privs_it_says_why(void **state)
 		struct seccomp_program program;
 		struct err e = { 0 };
 
-		seccomp_default(&program);
+		seccomp_default(SECCOMP_FLAT, &program);
 		const int rc = seccomp_install(&program, &e);
 		const bool is_told =
 			strstr(e.text, "install the seccomp filter of") != NULL;

@@ -147,7 +147,7 @@ static int world_setup(void **state)
 	policy_init(&w->policy);
 	plan_init(&w->plan);
 	sandbox_init(&w->box);
-	seccomp_default(&w->filter);
+	seccomp_default(SECCOMP_FLAT, &w->filter);
 	list_add(&w->policy.argv, "true");
 	w->program = (struct program){ .path = text_copy(self),
 				       .fd = open(self, O_RDONLY | O_CLOEXEC) };

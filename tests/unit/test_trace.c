@@ -46,7 +46,7 @@ static void test_the_calls_of_the_table_are_told_and_nothing_else_is_changed(voi
 	size_t taken = 0;
 
 	(void)state;
-	seccomp_default(&plain);
+	seccomp_default(SECCOMP_FLAT, &plain);
 	trace_program(&plain, &tracing);
 	AUTO_FREE struct sock_filter *telling =
 		seccomp_replace_notified(&plain, SECCOMP_RET_USER_NOTIF);
@@ -166,7 +166,7 @@ static void test_with_a_trace_the_tables_calls_go_on_and_no_refused_one(void **s
 	struct world w;
 
 	(void)state;
-	seccomp_default(&plain);
+	seccomp_default(SECCOMP_FLAT, &plain);
 	begin(&w, &plain, open_and_mount);
 	assert_int_equal(serve(&w), 0);
 	assert_int_equal(use_of(&w, "/"), TRACE_SET_READ);
@@ -180,7 +180,7 @@ static void test_without_a_trace_nothing_goes_on(void **state)
 	struct world w;
 
 	(void)state;
-	seccomp_default(&plain);
+	seccomp_default(SECCOMP_FLAT, &plain);
 	begin(&w, &plain, open_root);
 	w.denials.trace = NULL;
 	assert_int_equal(serve(&w), ENOSYS);
@@ -306,7 +306,7 @@ static void test_paths_are_noted_with_what_is_done(void **state)
 	struct world w;
 
 	(void)state;
-	seccomp_default(&plain);
+	seccomp_default(SECCOMP_FLAT, &plain);
 	begin(&w, &plain, use_paths);
 	assert_int_equal(serve(&w), 0);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
@@ -358,7 +358,7 @@ static void test_a_pointer_that_leads_nowhere_is_no_path(void **state)
 	struct world w;
 
 	(void)state;
-	seccomp_default(&plain);
+	seccomp_default(SECCOMP_FLAT, &plain);
 	begin(&w, &plain, lie_about_paths);
 	assert_int_equal(serve(&w), 0);
 	assert_int_equal(use_of(&w, "/no/end"), TRACE_SET_READ);
@@ -396,7 +396,7 @@ static void test_a_path_that_changes_while_it_is_read_is_some_path(void **state)
 	struct world w;
 
 	(void)state;
-	seccomp_default(&plain);
+	seccomp_default(SECCOMP_FLAT, &plain);
 	begin(&w, &plain, open_what_changes);
 	assert_int_equal(serve(&w), 0);
 	assert_true(w.trace.seen.count >= 1);
@@ -433,7 +433,7 @@ static void test_addresses_are_noted_as_they_are_written(void **state)
 	struct world w;
 
 	(void)state;
-	seccomp_default(&plain);
+	seccomp_default(SECCOMP_FLAT, &plain);
 	begin(&w, &plain, connect_to);
 	assert_int_equal(serve(&w), 0);
 	assert_int_equal(w.trace.seen.address_count, ARRAY_LEN(rows));

@@ -70,6 +70,7 @@ if TYPE_CHECKING:
         idmap: str
         cap_add: Texts
         cap_drop: Texts
+        nesting: bool
         seccomp: Path
         memory: Union[str, int]
         cpus: Union[str, int, float]
@@ -106,7 +107,7 @@ FLAGS: Dict[str, str] = {
     "network": "one", "allow": "many", "deny": "many", "ask": "many", "add_host": "many",
     "network_join": "many",
     "isolation": "one", "landlock": "one", "idmap": "one",
-    "cap_add": "many", "cap_drop": "many", "seccomp": "one", "memory": "one", "cpus": "one",
+    "cap_add": "many", "cap_drop": "many", "nesting": "switch", "seccomp": "one", "memory": "one", "cpus": "one",
     "pids_limit": "one", "disk": "one", "cgroup_parent": "one", "best_effort": "switch",
     "ulimit": "pairs", "timeout": "duration", "ttl": "duration", "idle_timeout": "duration",
     "sample": "duration",
