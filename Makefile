@@ -227,7 +227,7 @@ FILES_rootfs-tools/registry := challenge credentials pull_workers fetch credenti
     registry token
 USES_rootfs-tools/registry := base policy/json store rootfs-tools/layers rootfs-tools/index
 
-FILES_rootfs-tools/build := base_image build build_cache copy_step copying dockerfile \
+FILES_rootfs-tools/build := base_image build build_cache context copy_step copying dockerfile \
     dockerfile_lines expand ignore image_config copy_layer run_step runtime_tags source_hash \
     sources stages steps
 USES_rootfs-tools/build := base policy/json policy archive store sandbox/kernel sandbox/root sandbox/launch \
@@ -248,7 +248,7 @@ USES_cli := base policy/plugin policy/egress policy protocol archive store sandb
     sandbox/plan sandbox/root sandbox/launch sandbox/landlock sandbox/learn sandbox/explain \
     cli/common rootfs-tools/changes
 
-FILES_docker := about args attach build_context container describe images lifecycle list_format mount_args ps run_args show start template \
+FILES_docker := about args attach container describe images lifecycle list_format mount_args ps run_args show start template \
     template_call template_printf tree verb volumes wait
 USES_docker := base policy store sandbox/kernel sandbox/state sandbox/launch cli/common
 

@@ -10,7 +10,6 @@
 #include "base/own.h"
 #include "cli/common/table.h"
 #include "docker/args.h"
-#include "docker/build_context.h"
 #include "docker/describe.h"
 #include "docker/list_format.h"
 #include "docker/run_args.h"
@@ -260,7 +259,6 @@ static int run(char **argv, const struct image_verb *v)
 {
 	struct list operands = { 0 };
 	struct args a = { 0 };
-	char *folder = NULL;
 	struct err e;
 	int failed = EXIT_HUTCH;
 
@@ -270,15 +268,7 @@ static int run(char **argv, const struct image_verb *v)
 	const bool is_counted = operands.count >= v->min && operands.count <= v->max;
 	if (code == 0 && is_counted) {
 		failed = 1; /* as with docker */
-		if (v->table.rows == build_rows && !strcmp(operands.items[0], "-"))
-			code = build_context_read(&folder, &e);
-		if (folder) {
-			list_done(&operands);
-			operands = (struct list){ 0 };
-			list_add(&operands, folder);
-		}
-		code = code < 0 ? -1 : do_verb(v, &a, &operands, &e);
-		build_context_remove(folder);
+		code = do_verb(v, &a, &operands, &e);
 	} else if (code == 0) {
 		code = verbs_count_fails(v->table.verb, v->min, v->max);
 	}

@@ -70,7 +70,7 @@ int image_build_main(char **argv)
 		{ 'q', "quiet", NULL, "print the digest alone", &o.is_quiet, NULL },
 	};
 	const struct usage usage = {
-		.synopsis = "hutch image build [OPTIONS] CONTEXT",
+		.synopsis = "hutch image build [OPTIONS] CONTEXT|-",
 		.about = "Builds an image from a Dockerfile.  Each RUN is in a sandbox.",
 		.flags = flags,
 		.count = ARRAY_LEN(flags),

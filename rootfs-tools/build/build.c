@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "base/kernel.h"
 #include "base/own.h"
 #include "policy/egress_policy.h"
 #include "policy/extra_host.h"
@@ -19,7 +20,9 @@
 #include "store/reference.h"
 #include "store/refs.h"
 
-#define IGNORE_MAX (1u << 20)
+#define TEXT_MAX (1u << 20) /* bytes of a Dockerfile, or of .dockerignore */
+
+_Static_assert(TEXT_MAX >= DOCKERFILE_MAX, "a Dockerfile is read whole");
 
 static void note(const struct builder *b, const char *text)
 {
@@ -45,37 +48,61 @@ static int read_time(struct builder *b, int64_t now, struct err *e)
 	return 0;
 }
 
-static int read_text(const char *path, int at, const char *name, size_t max, char **ret,
-		     size_t *ret_len, struct err *e)
+/* A context that came on stdin is foreign: its links must not lead to files of this
+ * host. */
+static bool is_foreign(const struct builder *b)
 {
-	AUTO_CLOSE int fd = openat(at, name, O_RDONLY | O_CLOEXEC);
+	return b->given.folder >= 0;
+}
+
+static int open_text(const struct builder *b, int at, const char *name)
+{
+	const struct open_how how = { .flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC,
+				      .resolve = RESOLVE_IN_ROOT |
+						 RESOLVE_NO_MAGICLINKS };
+
+	return is_foreign(b) ? sys_openat2(b->context, name, &how)
+			     : openat(at, name, O_RDONLY | O_CLOEXEC);
+}
+
+/* A small text: `name` in the folder `at`, or in a foreign context. */
+struct small {
+	char *text; /* owned */
+	size_t len;
+};
+
+static int read_text(const struct builder *b, int at, const char *name, struct small *ret,
+		     struct err *e)
+{
+	AUTO_CLOSE int fd = open_text(b, at, name);
 
 	if (fd < 0)
-		return err_sys(e, "open %.300s", path);
-	return io_read_file(fd, path, max, ret, ret_len, e);
+		return err_sys(e, "open %.300s", name);
+	return io_read_file(fd, name, TEXT_MAX, &ret->text, &ret->len, e);
 }
 
 /* Reads FILE.dockerignore beside the Dockerfile FILE, else .dockerignore of the
  * context. */
 static int read_ignore(struct builder *b, const char *file, struct err *e)
 {
-	AUTO_FREE char *own = text_format("%s.dockerignore", file), *text = NULL;
+	AUTO_FREE char *own = text_format("%s.dockerignore", file);
 	const char *name = own;
-	size_t len;
+	struct small small = { 0 };
 	struct err why;
 
-	int rc = read_text(own, AT_FDCWD, own, IGNORE_MAX, &text, &len, &why);
+	int rc = read_text(b, AT_FDCWD, own, &small, &why);
 	if (rc < 0 && why.kind == ERR_NOT_FOUND) {
 		name = ".dockerignore";
-		rc = read_text(name, b->context, name, IGNORE_MAX, &text, &len, &why);
+		rc = read_text(b, b->context, name, &small, &why);
 	}
 	if (rc < 0 && why.kind == ERR_NOT_FOUND)
 		return 0;
-	if (rc < 0) {
+	if (rc < 0)
 		*e = why;
-		return -1;
-	}
-	return ignore_read(text, len, name, &b->ignore, e);
+	else
+		rc = ignore_read(small.text, small.len, name, &b->ignore, e);
+	free(small.text);
+	return rc;
 }
 
 static int parse(struct builder *b, const char *path, const char *text, size_t len,
@@ -90,25 +117,52 @@ static int parse(struct builder *b, const char *path, const char *text, size_t l
 	return 0;
 }
 
-static int read_file(struct builder *b, struct err *e)
+static int read_given(struct builder *b, struct err *e)
+{
+	if (context_read(&b->given, &b->store, STDIN_FILENO, e) < 0)
+		return err_in(e, "build -: stdin");
+	b->context = b->given.folder;
+	if (b->given.left_out > 0)
+		(void)fprintf(
+			stderr,
+			"hutch: %llu left out of the context: devices, FIFOs or sockets\n",
+			(unsigned long long)b->given.left_out);
+	if (!b->given.text || !b->options->file)
+		return 0;
+	return err_set(e, ERR_USAGE, "-f %.100s: stdin is the Dockerfile already",
+		       b->options->file);
+}
+
+static int open_context(struct builder *b, struct err *e)
+{
+	const char *path = b->options->context;
+
+	if (!strcmp(path, "-"))
+		return read_given(b, e);
+	b->context = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return b->context < 0 ? err_sys(e, "open the context %.300s", path) : 0;
+}
+
+static int parse_file(struct builder *b, struct err *e)
 {
 	const struct build_options *o = b->options;
-	AUTO_FREE char *text = NULL;
-	AUTO_FREE char *path = o->file ? text_copy(o->file) :
-					 text_format("%s/Dockerfile", o->context);
-	size_t len;
+	AUTO_FREE char *path = o->file	       ? text_copy(o->file)
+			       : is_foreign(b) ? text_copy("Dockerfile")
+					       : text_format("%s/Dockerfile", o->context);
+	struct small small = { 0 };
 
-	b->context = open(o->context, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (b->context < 0)
-		return err_sys(e, "open the context %.300s", o->context);
 	if (o->text)
 		return parse(b, path, o->text, strlen(o->text), e) < 0 ?
 			       -1 :
 			       ignore_read(o->ignored, strlen(o->ignored), path,
 					   &b->ignore, e);
-	if (read_text(path, AT_FDCWD, path, DOCKERFILE_MAX, &text, &len, e) < 0)
+	if (b->given.text)
+		return parse(b, path, b->given.text, strlen(b->given.text), e);
+	if (read_text(b, AT_FDCWD, path, &small, e) < 0)
 		return o->file ? -1 : err_remedy(e, "-f FILE names another");
-	return parse(b, path, text, len, e) < 0 ? -1 : read_ignore(b, path, e);
+	int rc = parse(b, path, small.text, small.len, e);
+	free(small.text);
+	return rc < 0 ? -1 : read_ignore(b, path, e);
 }
 
 static int check_tags(const struct build_options *o, struct err *e)
@@ -151,11 +205,11 @@ static int name_it(struct builder *b, struct digest *ret, struct err *e)
 static int build(struct builder *b, int64_t now, struct digest *ret, struct err *e)
 {
 	if (check_tags(b->options, e) < 0 || read_time(b, now, e) < 0 ||
-	    read_file(b, e) < 0 || stages_plan(b, e) < 0 ||
 	    store_open(&b->store, true, e) < 0)
 		return -1;
 	b->lock = store_lock(&b->store, false, true, e);
-	if (b->lock < 0)
+	if (b->lock < 0 || open_context(b, e) < 0 || parse_file(b, e) < 0 ||
+	    stages_plan(b, e) < 0)
 		return -1;
 	for (size_t i = 0; i <= b->target; i++)
 		if (b->stages[i].is_needed && steps_do(b, &b->stages[i], e) < 0)
@@ -200,13 +254,16 @@ int build_image(const struct build_options *options, struct digest *ret, struct 
 	struct builder b = { .options = options, .lock = -1, .context = -1 };
 
 	store_init(&b.store);
+	context_init(&b.given);
 	int rc = build(&b, (int64_t)time(NULL), ret, e);
 	stages_done(&b);
 	dockerfile_done(&b.file);
 	ignore_done(&b.ignore);
 	list_done(&b.global);
 	list_done(&b.used);
-	own_close(&b.context);
+	if (!is_foreign(&b))
+		own_close(&b.context);
+	context_done(&b.given, &b.store);
 	own_close(&b.lock);
 	store_done(&b.store);
 	return rc;

@@ -19,8 +19,11 @@ struct build_network {
 };
 
 struct build_options {
-	const char *context; /* a folder: the files that COPY may copy */
-	const char *file;    /* path of the Dockerfile; NULL: the context's Dockerfile */
+	const char
+		*context; /* a folder: the files that COPY may copy; "-": stdin has them
+			      * (rootfs-tools/build/context.h) */
+	const char *file; /* path of the Dockerfile, in the context if that is "-"; NULL:
+			      * the context's Dockerfile */
 	const char *text; /* text of a Dockerfile, used instead of reading `file`, which
 			   * is then only a name for messages */
 	const char *ignored; /* text of .dockerignore; used only if `text` is set */

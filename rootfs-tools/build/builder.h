@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "rootfs-tools/build/build.h"
+#include "rootfs-tools/build/context.h"
 #include "rootfs-tools/build/dockerfile.h"
 #include "rootfs-tools/build/expand.h"
 #include "rootfs-tools/build/ignore.h"
@@ -45,7 +46,8 @@ struct builder {
 	struct list global; /* "NAME=VALUE" of each ARG before the first FROM */
 	struct stage *stages;
 	size_t stage_count, target;
-	int context; /* owned: the context's folder */
+	int context;	      /* borrowed from `given`, or owned: the context's folder */
+	struct context given; /* the context that came on stdin */
 	struct ignore ignore;
 	int64_t now, newest; /* the build's time, and the upper limit of files' times:
 			      * both are SOURCE_DATE_EPOCH if that is set, else the

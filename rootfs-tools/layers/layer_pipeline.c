@@ -61,8 +61,11 @@ static void work_unpack(const void *arg, int folder, int in, void *result)
 	const struct layer_pipeline *s = arg;
 	struct report *r = result;
 	struct unpack_layer layer = { .remove = rm_tree_remove };
-	struct unpack u = { .in = in, .root = folder, .entries_max = s->entries_max,
-			    .bytes_max = s->bytes_max, .layer = &layer };
+	struct unpack u = { .in = in,
+			    .root = folder,
+			    .entries_max = s->entries_max,
+			    .bytes_max = s->bytes_max,
+			    .layer = s->is_context ? NULL : &layer };
 
 	if (unpack_all(&u, &r->error) == 0)
 		(void)count_tree(folder, &r->there, &r->error);
@@ -146,7 +149,7 @@ static int start_inflate(struct pipeline *p, struct err *e)
 
 	if (is_plain_tar(p->s->blob)) {
 		p->from = fcntl(p->s->blob, F_DUPFD_CLOEXEC, 0);
-		return p->from < 0 ? err_sys(e, "read the layer") : 0;
+		return p->from < 0 ? err_sys(e, "read the tar") : 0;
 	}
 	if (inflate_begin(p->s->blob, e) < 0 || make_pipe(ends, e) < 0)
 		return -1;
@@ -188,14 +191,14 @@ static int pass_piece(struct pipeline *p, const uint8_t *piece, size_t len, stru
 {
 	p->size += len;
 	if (p->size > p->s->bytes_max)
-		return err_set(
-			e, ERR_LIMIT,
-			"the layer is more than %llu bytes when it is decompressed",
-			(unsigned long long)p->s->bytes_max);
+		return err_set(e, ERR_LIMIT,
+			       "the %s is more than %llu bytes when it is decompressed",
+			       p->s->is_context ? "context" : "layer",
+			       (unsigned long long)p->s->bytes_max);
 	hash_add(p->hash, piece, len);
 	if (p->to < 0 || io_write_all(p->to, piece, len) == 0)
 		return 0;
-	return errno == EPIPE ? wait_unpack(p, e) : err_sys(e, "pass on the layer");
+	return errno == EPIPE ? wait_unpack(p, e) : err_sys(e, "pass on the tar");
 }
 
 static int pass_all(struct pipeline *p, struct err *e)
@@ -258,8 +261,9 @@ static int check(const struct layer_pipeline *s, const struct layer_pipeline_res
 {
 	if (r->entries > s->entries_max || r->bytes > s->bytes_max ||
 	    r->left_out > s->entries_max + s->bytes_max)
-		return err_set(e, ERR_PROTOCOL, "the process that unpacked the layer "
-						"sent impossible counts");
+		return err_set(e, ERR_PROTOCOL,
+			       "the process that unpacked the tar "
+			       "sent impossible counts");
 	return 0;
 }
 
@@ -267,11 +271,13 @@ int layer_pipeline_run(const struct layer_pipeline *s, struct layer_pipeline_res
 		       struct err *e)
 {
 	struct order order = { .s = s };
-	const struct worker_task task = { .name = "the process that unpacks the layer",
-					  .work = port, .arg = &order,
+	const struct worker_task task = { .name = "the process that unpacks the tar",
+					  .work = port,
+					  .arg = &order,
 					  .result_len = sizeof(*ret),
 					  .fds = { s->blob, s->folder, s->empty },
-					  .fd_count = 3, .leash = &order.leash };
+					  .fd_count = 3,
+					  .leash = &order.leash };
 	struct layer_pipeline_result result;
 
 	if (worker_run(&task, &result, e) < 0 || check(s, &result, e) < 0)

@@ -20,6 +20,8 @@ struct layer_pipeline {
 	int folder; /* borrowed; an empty folder to unpack into, opened to be read */
 	int empty;  /* borrowed; another empty folder, for the decompressing process's
 		     * jail */
+	bool is_context; /* the tar is the context of a build and no layer: a whiteout's
+			  * name means nothing, and owners are not kept */
 	uint64_t entries_max;
 	uint64_t bytes_max; /* limit of the tar's bytes */
 };

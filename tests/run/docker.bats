@@ -233,8 +233,13 @@ See 'docker --help'" ]
 	[[ $id == sha256:* ]]
 	[ "$(docker run --rm "$id")" = built ]
 	[ "$(docker images -q --filter dangling=true | wc -l)" = 1 ]
-	run -1 --separate-stderr docker build - < <(tar -c tmp)
-	[[ $stderr == *'hutch takes no archive there'* ]]
+	mkdir home/stdin
+	printf 'FROM bb:1\nCOPY word /word\n' >home/stdin/Dockerfile
+	echo context >home/stdin/word
+	docker build -q -t given:1 - < <(tar -C home/stdin -cz .)
+	[ "$(docker run --rm given:1 cat /word)" = context ]
+	run -1 --separate-stderr docker build - < <(bzip2 -c /etc/passwd)
+	[[ $stderr == *'no tar of a known kind'* ]]
 	run -1 docker build - <<<'FROB x'
 	refuses 'emulates no other processor' build --platform linux/s390x -
 	[ "$(ls tmp)" = '' ]

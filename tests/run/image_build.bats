@@ -402,6 +402,112 @@ RUN echo out; echo err >&2' >ctx/Dockerfile
 	[ "$status" = 125 ] || in_image grep -c ada /etc/passwd
 }
 
+# from_stdin [FLAG...]: builds t:1 from the context on stdin.
+from_stdin() {
+	catch "$HUTCH" image build -t t:1 "$@" -
+}
+
+# left: prints what is in tmp of the store but locks.
+left() {
+	find "$XDG_DATA_HOME/hutch/store/tmp" -mindepth 1 ! -name '*.lock' ! -name 'blob-*'
+}
+
+@test "a context comes on stdin as a tar, plain or compressed, from a file or a pipe" {
+	printf 'FROM bb:1\nCOPY . /d/\n' >ctx/Dockerfile
+	printf 'skipped\n' >ctx/.dockerignore
+	mkdir -p ctx/sub ctx/skipped
+	echo content >ctx/sub/f
+	echo skipped >ctx/skipped/f
+	ln -s sub/f ctx/link
+	for how in '' -z --zstd -J; do
+		tar $how -C ctx -cf ctx.tar .
+		give ctx.tar
+		from_stdin --no-cache <ctx.tar
+		[[ $status == 0 && $output =~ ^sha256:[0-9a-f]{64}$ ]]
+		in_image sh -c 'cat /d/link; ls /d'
+		[ "$output" = $'content\nDockerfile\nlink\nsub' ]
+		from_stdin -q < <(cat ctx.tar)
+		[ "$status" = 0 ]
+	done
+	[ "$(left)" = '' ]
+}
+
+@test "-f names a file of the context that comes on stdin" {
+	mkdir ctx/docker
+	echo 'FRO x' >ctx/Dockerfile
+	printf 'FROM bb:1\nCOPY a b /d/\n' >ctx/docker/other
+	echo b >ctx/docker/other.dockerignore
+	touch ctx/a ctx/b
+	from_stdin -f docker/other < <(tar -C ctx -c .)
+	refused "other:2: COPY: 'b' is not in the context"
+	rm ctx/docker/other.dockerignore
+	from_stdin -f /docker/other < <(tar -C ctx -c .)
+	[ "$status" = 0 ]
+	from_stdin -f "$T/ctx/docker/other" < <(tar -C ctx -c .)
+	refused "open $T/ctx/docker/other: No such file"
+	rm ctx/Dockerfile
+	from_stdin < <(tar -C ctx -c .)
+	refused 'open Dockerfile: No such file'
+}
+
+@test "a Dockerfile alone on stdin has an empty context" {
+	from_stdin <<<$'FROM bb:1\nCMD ["echo", "alone"]'
+	[ "$status" = 0 ]
+	from_stdin <<<$'FROM bb:1\nCOPY . /d/'
+	in_image ls -A /d
+	[[ $status == 0 && $output == '' ]]
+	from_stdin <<<$'FROM bb:1\nCOPY x /d/'
+	refused "Dockerfile:2: COPY: 'x' is not in the context"
+	from_stdin -f other <<<'FROM bb:1'
+	refused '-f other: stdin is the Dockerfile already'
+	from_stdin <<<$'RUNN x'
+	refused "Dockerfile:1: 'RUNN' is no instruction"
+	from_stdin < <(bzip2 -c /etc/passwd)
+	refused 'build -: stdin: it is no Dockerfile, and no tar of a known kind'
+	from_stdin </dev/null
+	refused '.*no FROM'
+	[ "$(left)" = '' ]
+}
+
+@test "a hostile context reads no file of the host, and writes none" {
+	echo secret-of-the-host >secret
+	give secret
+	mkdir kept
+	give kept
+	for case in dockerfile_out ignore_out copy_out up absolute through_link hard_out; do
+		"$here/image_build.py" context "$case" "$T" >hostile.tar
+		from_stdin <hostile.tar
+		[[ $status == 125 || $case == absolute ]] || {
+			echo "$case: $status"
+			return 1
+		}
+		[[ $stderr$output != *secret-of* ]]
+	done
+	[[ -z $(ls kept) && $(cat secret) == secret-of-the-host ]]
+	[ ! -e /tmp/hutch-evil ]
+	[ "$(left)" = '' ]
+}
+
+@test "devices of a context are left out, and said" {
+	from_stdin < <("$here/image_build.py" context device "$T")
+	[[ $status == 0 ]] && says '^hutch: 1 left out of the context: devices, FIFOs or sockets'
+	in_image ls /d
+	[ "$output" = Dockerfile ]
+}
+
+@test "a context that grows beyond the store's quota is refused, and nothing of it stays" {
+	"$HUTCH" image quota 48M >/dev/null
+	for how in plain gzip; do
+		from_stdin < <("$here/image_build.py" bomb "$how")
+		[ "$status" = 125 ]
+		says '^hutch: build -: stdin: there is no more room in the store, which may have 48.0MiB'
+		[ "$(left)" = '' ]
+	done
+	from_stdin < <("$here/image_build.py" bomb cut)
+	[ "$status" = 125 ]
+	[ "$(left)" = '' ]
+}
+
 @test "errors name the line, and a failed command its code" {
 	build <<<$'FROM bb:1\n\nRUN true\nRUN exit 3'
 	[ "$status" = 125 ]
