@@ -25,6 +25,17 @@ static void close_pipe(struct command *p, struct watch *w)
 	own_close(&w->fd);
 }
 
+/* Keeps the last bytes: the error is behind all progress. */
+static void keep_last(struct buffer *to, const char *piece, size_t len)
+{
+	const size_t kept = len < COMMAND_ERR_MAX ? len : COMMAND_ERR_MAX;
+	const size_t have = buffer_len(to);
+
+	if (have + kept > COMMAND_ERR_MAX)
+		buffer_consume(to, have + kept - COMMAND_ERR_MAX);
+	(void)buffer_append(to, piece + len - kept, kept);
+}
+
 /* Reads what is there; bytes beyond the bound are dropped. */
 static void drain(struct command *p, struct watch *w, struct buffer *to)
 {
@@ -34,7 +45,9 @@ static void drain(struct command *p, struct watch *w, struct buffer *to)
 	if (w->fd < 0)
 		return;
 	while ((n = read(w->fd, piece, sizeof(piece))) > 0)
-		if (!buffer_append(to, piece, (size_t)n))
+		if (to == &p->complaint)
+			keep_last(to, piece, (size_t)n);
+		else if (!buffer_append(to, piece, (size_t)n))
 			to->is_cut = true;
 	if (n == 0 || (errno != EAGAIN && errno != EINTR))
 		close_pipe(p, w);
@@ -87,6 +100,14 @@ static void on_end(void *context, uint32_t events)
 void command_kill(struct command *p)
 {
 	(void)kill(p->pid, SIGKILL); /* it may have ended */
+}
+
+void command_end(struct command *p)
+{
+	siginfo_t info;
+
+	command_kill(p);
+	(void)waitid(P_PIDFD, (id_t)p->pidfd, &info, WEXITED);
 }
 
 /* --- its start ---------------------------------------------------------------- */

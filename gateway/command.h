@@ -16,7 +16,8 @@ struct command {
 	struct loop *loop;
 	int pid, pidfd;		       /* pidfd: owned */
 	struct watch out, err, life;   /* out, err: the pipes, owned; -1: closed */
-	struct buffer said, complaint; /* what it wrote to stdout, and to stderr */
+	struct buffer said, complaint; /* what it wrote to stdout, and its last words on
+					* stderr */
 	int exit_code;		       /* at its end; 128 + N: signal N ended it */
 	void *context;
 	void (*ended)(void *context, struct command *p);
@@ -32,3 +33,5 @@ struct command *command_start(struct loop *l, const char *path, char *const *arg
 
 /* Kills it; `ended` is called as for any end. */
 void command_kill(struct command *p);
+/* Kills it, and waits for its end, of which nothing is told: the caller ends, too. */
+void command_end(struct command *p);

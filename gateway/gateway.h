@@ -11,6 +11,7 @@
 
 #include "gateway/box.h"
 #include "gateway/http.h"
+#include "gateway/image_build.h"
 #include "gateway/loop.h"
 #include "gateway/serve.h"
 #include "gateway/spawn_link.h"
@@ -73,6 +74,7 @@ struct gateway {
 	struct boxes boxes;
 	struct http *servers[2]; /* NULL: there is none */
 	struct native_stream *streams; /* owned, each by its visit */
+	struct image_builds builds;
 	struct timer patience;	 /* how long a stop waits for requests */
 	int64_t started_ms;
 	bool is_stopping, is_over;

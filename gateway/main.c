@@ -28,6 +28,8 @@
 #include "gateway/serve.h"
 #include "gateway/serve_confine.h"
 #include "gateway/spawner.h"
+#include "policy/egress_policy.h"
+#include "policy/policy.h"
 #include "policy/units.h"
 #include "sandbox/kernel/program.h"
 #include "sandbox/launch/result.h"
@@ -67,6 +69,11 @@ static int read_flags(char **argv, struct serve *s, struct words *w)
 		  NULL, &w->memory },
 		{ 0, "cpus", "NUMBER", "CPUs of each sandbox, times that factor", NULL,
 		  &w->cpus },
+		{ 0, "build-network", "MODE",
+		  "of a build's RUN: none (default), allow, host", NULL,
+		  &s->build_network },
+		{ 0, "build-allow", "HOST[:PORT]...",
+		  "a host that a build's RUN may connect to", NULL, &s->build_allow },
 		{ 0, "name", "NAME", "of the server, and a label of sandboxes", NULL,
 		  &s->name },
 		{ 0, "idle-pause", "DURATION",
@@ -102,6 +109,27 @@ static void split(char **argv, struct serve *s)
 		list_add(&s->options, *argv);
 }
 
+static int check_policy(struct policy *p, const struct serve *s, struct err *e)
+{
+	for (size_t i = 0; i < s->build_allow.count; i++)
+		if (egress_policy_add(p, EGRESS_ALLOW, s->build_allow.items[i], e) < 0)
+			return err_in(e, "--build-allow");
+	if (s->build_network && policy_take_network(p, s->build_network, e) < 0)
+		return err_in(e, "--build-network");
+	return egress_policy_check(p, e);
+}
+
+/* Says at the start, and not at the first build, that its network cannot be had. */
+static int check_builds(const struct serve *s, struct err *e)
+{
+	struct policy p;
+
+	policy_init(&p);
+	const int rc = check_policy(&p, s, e);
+	policy_done(&p);
+	return rc;
+}
+
 static int check(struct serve *s, const struct words *w, struct err *e)
 {
 	uint64_t most = DEFAULT_CONNECTIONS;
@@ -118,6 +146,8 @@ static int check(struct serve *s, const struct words *w, struct err *e)
 			       "--connections takes 1 to 100000, not '%.60s'",
 			       w->connections);
 	s->connections = (unsigned)most;
+	if (check_builds(s, e) < 0)
+		return -1;
 	if (!s->certificate != !s->certificate_key)
 		return err_set(e, ERR_USAGE, "--tls-cert and --tls-key belong together");
 	if (s->certificate && !http_has_tls()) {

@@ -13,7 +13,7 @@ static const char *const kinds[ORDER_KINDS] = {
 	[ORDER_CREATE] = "create",   [ORDER_ATTACH] = "attach",
 	[ORDER_LIST] = "list",	     [ORDER_REMOVE] = "remove",
 	[ORDER_RESUMED] = "resumed", [ORDER_IMAGE_LOOK] = "image",
-	[ORDER_SPOOL] = "spool",
+	[ORDER_SPOOL] = "spool",     [ORDER_BUILD] = "build",
 };
 
 void order_done(struct order *o)
@@ -25,6 +25,7 @@ void order_done(struct order *o)
 	list_done(&o->env);
 	list_done(&o->labels);
 	list_done(&o->plugins);
+	list_done(&o->tags);
 	*o = (struct order){ 0 };
 }
 
@@ -63,6 +64,8 @@ void order_write(const struct order *o, struct buffer *to)
 		json_write_text(to, "name", o->name);
 	if (o->kind == ORDER_CREATE)
 		write_create(o, to);
+	if (o->kind == ORDER_BUILD)
+		write_list(to, "tags", &o->tags);
 	json_write_close(to, "}");
 }
 
@@ -112,9 +115,10 @@ static int read_ports(const struct json_at *root, struct order *o, struct err *e
 
 static int read_all(const struct json_at *root, struct order *o, struct err *e)
 {
-	static const char *const keys[] = { "id",      "do",	  "name",  "image",
-					    "workdir", "main",   "factor",  "argv",  "env",
-					    "labels",  "plugins", "ports", NULL };
+	static const char *const keys[] = { "id",      "do",	 "name",    "image",
+					    "workdir", "main",	 "factor",  "argv",
+					    "env",     "labels", "plugins", "ports",
+					    "tags",    NULL };
 	struct json_at is_main, factor;
 
 	o->id = json_member_uint(root, "id", 0); /* first: each refusal names it */
@@ -136,7 +140,8 @@ static int read_all(const struct json_at *root, struct order *o, struct err *e)
 	if (fields_words(root, "argv", ORDER_WORDS, &o->argv, e) < 0 ||
 	    fields_words(root, "env", ORDER_WORDS, &o->env, e) < 0 ||
 	    fields_words(root, "labels", ORDER_WORDS, &o->labels, e) < 0 ||
-	    fields_words(root, "plugins", ORDER_WORDS, &o->plugins, e) < 0)
+	    fields_words(root, "plugins", ORDER_WORDS, &o->plugins, e) < 0 ||
+	    fields_words(root, "tags", ORDER_TAGS, &o->tags, e) < 0)
 		return -1;
 	return read_ports(root, o, e);
 }

@@ -12,6 +12,8 @@
  *	{"id":4,"do":"remove","name":"r0…"}	{"id":4}
  *	{"id":5,"do":"image","name":"REF"}	{"id":5} and a file: [{...}], of hutch image inspect
  *	{"id":6,"do":"spool"}			{"id":6} and an empty file without a name
+ *	{"id":7,"do":"build","tags":["REF"]} and a file: the context of an image, which a spool was
+ *						{"id":7}, when the image is in the store
  *
  * or {"id":N,"error":{"kind","message"}}.  The front reads hostile HTTP, so its requests are
  * hostile, too: each member is bounded and checked (order_read), and the spawner adds the
@@ -32,6 +34,8 @@ struct err;
 #define ORDER_IMAGE 512		 /* bytes of a reference */
 #define ORDER_PORTS 8
 #define ORDER_FACTOR 16 /* the most */
+#define ORDER_TAGS   16 /* names of an image that is built */
+#define ORDER_BUILT  "localhost/hutch/" /* the names that built images may have begin so */
 
 enum order_kind {
 	ORDER_CREATE,
@@ -41,6 +45,7 @@ enum order_kind {
 	ORDER_REMOVE,
 	ORDER_IMAGE_LOOK,
 	ORDER_SPOOL,
+	ORDER_BUILD,
 	ORDER_KINDS
 };
 
@@ -53,6 +58,7 @@ struct order {
 	bool is_main;
 	double factor; /* by which the operator's limits of memory and CPUs are multiplied */
 	struct list argv, env, labels, plugins;
+	struct list tags;	     /* of ORDER_BUILD */
 	uint16_t ports[ORDER_PORTS]; /* those inside that are to be published */
 	size_t port_count;
 };

@@ -506,14 +506,10 @@ static void image_exists(struct visit *v)
 
 static void registry_prefix(struct visit *v)
 {
-	http_reply_json(v->request, 200, "{\"registry_prefix\":\"localhost/hutch\"}");
-}
+	AUTO_FREE char *json = text_format("{\"registry_prefix\":\"%.*s\"}",
+					   (int)strlen(ORDER_BUILT) - 1, ORDER_BUILT);
 
-static void build(struct visit *v)
-{
-	visit_fail(v, 501,
-		   "hutch serve builds no image: build it by `hutch image build`, and "
-		   "name it by SANDBOX_RUNTIME_CONTAINER_IMAGE");
+	http_reply_json(v->request, 200, json); /* without the slash at its end */
 }
 
 /* --- the table ---------------------------------------------------------------- */
@@ -566,12 +562,16 @@ static const struct route list[] = {
 	{ .method = "POST",
 	  .path = "/build",
 	  .access = ACCESS_OPERATOR,
-	  .handle = build,
-	  .form_max = 1 },
+	  .handle = image_build,
+	  .form_max = IMAGE_BUILD_MAX,
+	  .begin = image_build_begin,
+	  .part = image_build_part,
+	  .closed = image_build_closed },
 	{ .method = "GET",
 	  .path = "/build_status",
 	  .access = ACCESS_OPERATOR,
-	  .handle = build },
+	  .handle = image_build_status,
+	  .closed = image_build_status_closed },
 };
 
 const struct routes runtime_routes = { .list = list, .count = ARRAY_LEN(list) };

@@ -19,6 +19,8 @@ struct serve {
 	const char *url;   /* under which clients reach the server; NULL: by `listen` */
 	struct list origins, hosts; /* further Origin and Host that are answered */
 	struct list options;	    /* of `hutch create`, for each sandbox */
+	const char *build_network;  /* the network of each RUN of a build; NULL: none */
+	struct list build_allow;    /* the hosts that a RUN may connect to */
 	uint64_t memory; /* bytes for a sandbox, times what its request says; 0: no limit */
 	uint32_t cpus;	 /* the same, in thousandths of a CPU */
 	uint64_t idle_ms;	    /* a sandbox without a request is paused; 0: never */

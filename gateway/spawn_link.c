@@ -122,6 +122,12 @@ void spawn_link_done(struct spawn_link *l)
 void spawn_link_ask(struct spawn_link *l, struct order *o, void *context,
 		    spawn_done *done)
 {
+	spawn_link_give(l, o, -1, context, done);
+}
+
+void spawn_link_give(struct spawn_link *l, struct order *o, int file, void *context,
+		     spawn_done *done)
+{
 	struct spawn_wait *w = calloc(1, sizeof(*w));
 	struct spawn_answer a = {
 		.fd = -1,
@@ -136,7 +142,7 @@ void spawn_link_ask(struct spawn_link *l, struct order *o, void *context,
 	AUTO_FREE char *json = json_write_end(&b);
 	const size_t len = strlen(json);
 	if (!w || len > ORDER_MAX ||
-	    send(l->watch.fd, json, len, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
+	    fd_pass_send(l->watch.fd, json, len, &file, file >= 0) < 0) {
 		free(w);
 		done(context, &a);
 		return;

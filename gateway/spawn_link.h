@@ -46,3 +46,7 @@ void spawn_link_done(struct spawn_link *l);
  * request cannot be sent. */
 void spawn_link_ask(struct spawn_link *l, struct order *o, void *context,
 		    spawn_done *done);
+
+/* The same with a file, which stays the caller's. */
+void spawn_link_give(struct spawn_link *l, struct order *o, int file, void *context,
+		     spawn_done *done);

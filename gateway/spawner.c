@@ -17,6 +17,7 @@
 #include "base/json_write.h"
 #include "base/own.h"
 #include "gateway/epochs.h"
+#include "gateway/job.h"
 #include "gateway/loop.h"
 #include "gateway/order.h"
 #include "gateway/command.h"
@@ -26,24 +27,6 @@
 #include "store/folders.h"
 
 #define JOBS_MAX 64 /* requests under way; no more is read until one is answered */
-
-struct spawner {
-	const struct serve *serve;
-	struct loop loop;
-	struct watch link, signals;
-	unsigned jobs;
-	bool is_over, is_told;
-	char *packet; /* owned: room for a request */
-	struct list names; /* of this server's sandboxes: made, or listed by the label */
-};
-
-struct job {
-	struct spawner *s;
-	struct order order;
-	struct hutch *handle; /* owned; NULL: none */
-	struct watch watch;
-	int file; /* owned: the variables; -1: none */
-};
 
 /* --- answers ------------------------------------------------------------------ */
 
@@ -56,6 +39,7 @@ static void job_free(struct job *j)
 {
 	struct spawner *s = j->s;
 
+	job_build_forget(j);
 	if (j->handle) {
 		if (j->watch.fd > 0)
 			loop_unwatch(&s->loop, &j->watch);
@@ -93,7 +77,7 @@ static void send_answer(struct job *j, const char *json, int fd)
 	job_free(j);
 }
 
-static void succeed(struct job *j, int fd)
+void job_succeed(struct job *j, int fd)
 {
 	AUTO_FREE char *json =
 		text_format("{\"id\":%llu}", (unsigned long long)j->order.id);
@@ -101,7 +85,7 @@ static void succeed(struct job *j, int fd)
 	send_answer(j, json, fd);
 }
 
-static void fail(struct job *j, const char *kind, const char *message)
+void job_fail(struct job *j, const char *kind, const char *message)
 {
 	struct buffer b;
 
@@ -116,14 +100,14 @@ static void fail(struct job *j, const char *kind, const char *message)
 	send_answer(j, json, -1);
 }
 
-static void fail_err(struct job *j, const struct err *e)
+void job_fail_err(struct job *j, const struct err *e)
 {
-	fail(j, err_kind_name(e->kind), e->text);
+	job_fail(j, err_kind_name(e->kind), e->text);
 }
 
 static void fail_hutch(struct job *j, const struct hutch_error *e)
 {
-	fail(j, hutch_kind_name(e->kind), e->message);
+	job_fail(j, hutch_kind_name(e->kind), e->message);
 }
 
 /* --- sandboxes ---------------------------------------------------------------- */
@@ -154,7 +138,7 @@ static void give_connection(struct job *j)
 	}
 	if (j->order.kind == ORDER_CREATE)
 		list_add_once(&j->s->names, j->order.name);
-	succeed(j, fd);
+	job_succeed(j, fd);
 }
 
 /* Takes one message of the handle; false: there is none, or the job has ended. */
@@ -179,7 +163,7 @@ static bool handle_message(struct job *j, const struct hutch_message *m)
 		else if (is_ours(j->s->serve, m->json, m->json_len))
 			give_connection(j);
 		else
-			fail(j, "not_found", "this server has no such sandbox");
+			job_fail(j, "not_found", "this server has no such sandbox");
 		return false;
 	case HUTCH_ENDED:
 		fail_hutch(j, &m->error);
@@ -221,7 +205,7 @@ static void watch_handle(struct job *j)
 	if (fd < 0)
 		fail_hutch(j, &he);
 	else if (loop_watch(&j->s->loop, &j->watch, EPOLLIN, &e) < 0)
-		fail_err(j, &e);
+		job_fail_err(j, &e);
 }
 
 /* --- making one --------------------------------------------------------------- */
@@ -324,7 +308,7 @@ static void create(struct job *j)
 	struct err e;
 
 	if (check_create(&j->order, &e) < 0 || write_variables(j, &e) < 0) {
-		fail_err(j, &e);
+		job_fail_err(j, &e);
 		return;
 	}
 	add_options(j, &args);
@@ -394,11 +378,11 @@ static void say_text(struct job *j, const char *text)
 
 	if (fd >= 0 && io_write_all(fd, text, strlen(text)) == 0 &&
 	    lseek(fd, 0, SEEK_SET) == 0) {
-		succeed(j, fd);
+		job_succeed(j, fd);
 		return;
 	}
 	(void)err_sys(&e, "write an answer");
-	fail_err(j, &e);
+	job_fail_err(j, &e);
 }
 
 static void say_number(struct job *j, unsigned number)
@@ -419,14 +403,14 @@ static void on_command(void *context, struct command *p)
 					  (const char *)buffer_data(&p->complaint));
 
 	if (p->exit_code != 0) {
-		fail(j, kind == ORDER_LIST ? "system" : "not_found",
-		     *why ? why : "hutch ended without saying why");
+		job_fail(j, kind == ORDER_LIST ? "system" : "not_found",
+			 *why ? why : "hutch ended without saying why");
 	} else if (p->said.is_cut) {
-		fail(j, "limit", "the answer of hutch is too long");
+		job_fail(j, "limit", "the answer of hutch is too long");
 	} else if (kind == ORDER_REMOVE) {
 		epochs_forget(j->s->serve, j->order.name);
 		forget_name(&j->s->names, j->order.name);
-		succeed(j, -1);
+		job_succeed(j, -1);
 	} else {
 		AUTO_FREE char *text = kind == ORDER_LIST ? with_epochs(j->s, said)
 							  : text_copy(said);
@@ -440,7 +424,7 @@ static void run(struct job *j, struct list *args, int in)
 
 	if (!command_start(&j->s->loop, j->s->serve->hutch, args->items, in, j,
 			   on_command, &e))
-		fail_err(j, &e);
+		job_fail_err(j, &e);
 	list_done(args);
 }
 
@@ -450,7 +434,7 @@ static void note_resumed(struct job *j)
 	const unsigned next = epochs_next(j->s->serve, j->order.name, &e);
 
 	if (next == 0)
-		fail_err(j, &e);
+		job_fail_err(j, &e);
 	else
 		say_number(j, next);
 }
@@ -517,9 +501,9 @@ static void spool(struct job *j)
 	AUTO_CLOSE int fd = make_spool(&e);
 
 	if (fd < 0)
-		fail_err(j, &e);
+		job_fail_err(j, &e);
 	else
-		succeed(j, fd);
+		job_succeed(j, fd);
 }
 
 /* --- requests ----------------------------------------------------------------- */
@@ -533,7 +517,7 @@ static bool names_sandbox(enum order_kind kind)
 static void begin(struct job *j)
 {
 	if (names_sandbox(j->order.kind) && !list_has(&j->s->names, j->order.name)) {
-		fail(j, "not_found", "this server has no such sandbox");
+		job_fail(j, "not_found", "this server has no such sandbox");
 		return;
 	}
 	switch (j->order.kind) {
@@ -558,19 +542,23 @@ static void begin(struct job *j)
 	case ORDER_SPOOL:
 		spool(j);
 		return;
+	case ORDER_BUILD:
+		job_build(j);
+		return;
 	case ORDER_KINDS:
 		break;
 	}
-	fail(j, "internal",
-	     "the request is of no kind"); /* order_read() lets none through */
+	job_fail(j, "internal",
+		 "the request is of no kind"); /* order_read() lets none through */
 }
 
 static void on_link(void *context, uint32_t events)
 {
 	struct spawner *s = context;
 	struct err e;
-	int fd;
-	const ssize_t n = fd_pass_receive(s->link.fd, s->packet, ORDER_MAX, &fd);
+	int came = -1;
+	const ssize_t n = fd_pass_receive(s->link.fd, s->packet, ORDER_MAX, &came);
+	AUTO_CLOSE int fd = came < 0 ? -1 : came; /* most requests take none */
 
 	(void)events;
 	if (n <= 0) {
@@ -579,11 +567,9 @@ static void on_link(void *context, uint32_t events)
 	}
 	struct job *j = calloc(1, sizeof(*j));
 	if (!j) {
-		own_close(&fd);
 		s->is_over = true;
 		return;
 	}
-	own_close(&fd); /* no request takes one */
 	*j = (struct job){ .s = s, .file = -1 };
 	s->jobs++;
 	watch_link(s);
@@ -592,8 +578,10 @@ static void on_link(void *context, uint32_t events)
 		s->is_over = true;
 		job_free(j);
 	} else if (rc < 0) {
-		fail_err(j, &e);
+		job_fail_err(j, &e);
 	} else {
+		if (j->order.kind == ORDER_BUILD)
+			j->file = fd_take(&fd);
 		begin(j);
 	}
 }
@@ -628,6 +616,7 @@ int spawner_run(const struct serve *serve, int link, int signals, struct err *e)
 		rc = loop_watch(&s.loop, &s.signals, EPOLLIN, e);
 	while (rc == 0 && !s.is_over)
 		rc = loop_step(&s.loop, -1, e);
+	job_build_end_all(&s);
 	free(s.packet);
 	list_done(&s.names);
 	loop_done(&s.loop);

@@ -37,6 +37,9 @@ static void check(const struct order *o)
 	check_list(&o->env);
 	check_list(&o->labels);
 	check_list(&o->plugins);
+	check_list(&o->tags);
+	if (o->tags.count > ORDER_TAGS)
+		abort();
 }
 
 static char *written(const struct order *o)

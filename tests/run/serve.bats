@@ -29,7 +29,7 @@ serve() {
 		echo "no URL; stderr: $(cat "$T/err")"
 		return 1
 	}
-	key=$(<"$HOME/.local/share/hutch/serve/default.key")
+	key=$(<"${XDG_DATA_HOME:-$HOME/.local/share}/hutch/serve/default.key")
 }
 
 # served CODE: waits for the end of the server, and checks its exit code.
@@ -603,6 +603,155 @@ stopped() {
 	grep -qx 'hutch_sandboxes{state="running"} 1' <<<"$body"
 	ask GET /openapi.json
 	is 200 .openapi 3.1.0
+}
+
+# --- builds of images ---------------------------------------------------------------
+
+# context FILE...: writes the context of files in the folder ctx to ctx.b64, as OpenHands sends it.
+context() {
+	tar -C ctx -cz "${@:-.}" | base64 -w 0 >ctx.b64
+}
+
+# build [OPTION...]: sends ctx.b64 to be built as an image.
+build() {
+	ask POST /build -F 'context=@ctx.b64;filename=context.tar.gz' "$@"
+}
+
+# ends_as STATUS: waits for the end of the build of the last answer.
+ends_as() {
+	local build
+	build=$(of .build_id)
+	body='{"status":"WORKING"}'
+	while [[ $(of .status) == WORKING ]]; do # each answer waits for the end of the build
+		ask GET "/build_status?build_id=$build"
+	done
+	is 200 .status "$1"
+}
+
+image=localhost/hutch/runtime:1
+
+can_build() {
+	load busybox
+	own_store
+	needs_static
+	busybox_image
+	mkdir ctx
+}
+
+@test "an image is built of a context that a client sends, and runtimes start from it" {
+	can_build
+	serve
+	printf 'FROM bb:1\nCOPY word /word\nRUN cat /word >/ran\n' >ctx/Dockerfile
+	head -c 300000 /dev/urandom >ctx/word
+	context
+	build -F "target_image=$image" -F tags=localhost/hutch/runtime:2 -F tags=localhost/hutch/runtime:3
+	is 200 '.build_id | length' 32
+	ends_as SUCCESS
+	is 200 .image "$image"
+	for name in "$image" localhost/hutch/runtime:2 localhost/hutch/runtime:3; do
+		ask GET "/image_exists?image=$name"
+		is 200 .exists
+		[ "$("$HUTCH" run --image "$name" cat /ran | cksum)" = "$(cksum <ctx/word)" ]
+	done
+	ask POST /start -d "{\"session_id\":\"built\",\"image\":\"$image\",\"command\":$actions}"
+	is 200 .status running
+	stop_server
+}
+
+@test "a build that fails says why, and one of a hostile context tells nothing of this host" {
+	can_build
+	serve
+	printf 'FROM bb:1\nRUN echo why; exit 3\n' >ctx/Dockerfile
+	context
+	build -F "target_image=$image"
+	ends_as FAILURE
+	[[ $(of .error) == *why*'Dockerfile:2: RUN:'*'exit code 3'* ]]
+	echo secret-of-the-host >secret
+	give secret
+	ln -sf "$T/secret" ctx/Dockerfile
+	context
+	build -F "target_image=$image"
+	ends_as FAILURE
+	[[ $body != *secret-of* ]]
+	printf 'no tar' | base64 -w 0 >ctx.b64
+	build -F "target_image=$image"
+	ends_as FAILURE
+	ask GET "/image_exists?image=$image"
+	is 200 .exists false
+	[ -z "$(find "$XDG_DATA_HOME/hutch/store/tmp" -name 'stage-*')" ]
+}
+
+@test "a build needs a context and names of the server's own" {
+	can_build
+	serve
+	ask GET /registry_prefix
+	is 200 .registry_prefix localhost/hutch
+	for names in '' target_image=debian:12 target_image=localhost/hutchx:1 \
+		"target_image=$image tags=debian:12" "target_image=$(printf 'localhost/hutch/%0600d' 1)"; do
+		options=()
+		for word in $names; do
+			options+=(-F "$word")
+		done
+		printf eA== >ctx.b64
+		build "${options[@]}"
+		is 422
+	done
+	for text in '' 'eA=' 'eA==eA==' 'e A=' 'eA==x' '____'; do
+		printf %s "$text" >ctx.b64
+		build -F "target_image=$image"
+		is 422
+	done
+	ask POST /build -F "target_image=$image"
+	is 422
+	ask POST /build -d '{}'
+	is 400
+	ask POST /build -d '{}' -H 'Content-Type: application/json'
+	is 422
+	bare POST /build -F "target_image=$image"
+	is 403
+	ask GET /build_status?build_id=none
+	is 404
+	ask GET /build_status
+	is 404
+}
+
+@test "a RUN of a build has the network that the operator gives to builds" {
+	can_build
+	refused '.*--build-allow' --build-allow 'a b'
+	refused '.*--build-network' --build-network everything
+	printf 'FROM bb:1\nRUN ls -l /proc/self/ns/net >/net\n' >ctx/Dockerfile
+	context
+	for word in none host; do
+		serve --build-network "$word"
+		build -F "target_image=localhost/hutch/net:$word"
+		ends_as SUCCESS
+		stop_server
+		"$HUTCH" run --image "localhost/hutch/net:$word" cat /net >"net.$word"
+		[[ $word == host ]] || never grep -qF "$(readlink /proc/self/ns/net)" "net.$word"
+		"$HUTCH" image gc --build-cache >/dev/null
+	done
+	grep -qF "$(readlink /proc/self/ns/net)" net.host
+}
+
+@test "a further build is told to come later, and room is made by an end" {
+	can_build
+	serve
+	raw builds_held
+}
+
+@test "a build ends with the server" {
+	can_build
+	serve
+	printf 'FROM bb:1\nRUN kill -STOP $$\n' >ctx/Dockerfile
+	context
+	build -F "target_image=$image"
+	is 200
+	ask GET "/image_exists?image=$image" # the spawner answers it behind the start of the build
+	is 200
+	pid=$(pgrep -P "$server" -f 'image build')
+	kill -0 "$pid"
+	stop_server
+	never kill -0 "$pid"
 }
 
 # --- ends -------------------------------------------------------------------------

@@ -101,6 +101,29 @@ def pipelined(server):
     assert server.send(*(bytes([b]) for b in b"".join(requests))) == [200, 200, 422, 200]
 
 
+def builds_held(server):
+    """Four uploads of contexts at once are taken, a fifth is not, and the end of one makes room."""
+    def begin():
+        s = server.connect()
+        s.sendall(server.head("POST /build", "Content-Type: multipart/form-data; boundary=part", "Content-Length: 1000",
+                              "Expect: 100-continue"))
+        return s, s.recv(4096)
+
+    held = []
+    for _ in range(4):
+        s, said = begin()
+        assert statuses(said) == [100], said
+        held.append(s)
+    s, said = begin()
+    assert statuses(said) == [429] and b"Retry-After: 30" in said, said
+    s.close()
+    held[0].sendall(b"--part--\r\n" + 990 * b"x")
+    assert statuses(held[0].recv(4096)) == [400]  # a form without a part
+    held[0].close()
+    s, said = begin()
+    assert statuses(said) == [100], said
+
+
 def halves(server):
     """Requests that end in the middle keep nothing, and those that never end hold nobody up."""
     post = server.head("POST /v1/sandboxes", "Content-Length: 100") + b'{"env":{}'

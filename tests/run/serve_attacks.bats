@@ -64,6 +64,10 @@ attack() {
 	attack descriptors
 }
 
+@test "a front that was taken over builds no image of another name, and of nothing but a file" {
+	attack builds
+}
+
 @test "an answer longer than a packet ends neither the spawner nor the front" {
 	attack long_answers
 }

@@ -89,11 +89,11 @@ class Front:
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.number = 0
 
-    def ask(self, do, with_descriptor=False, **members):
+    def ask(self, do, with_descriptor=False, with_file=False, **members):
         """The answer, and whether a descriptor came with it."""
         self.number += 1
         line = json.dumps({"id": self.number, "do": do, **members})
-        self.process.stdin.write("+" * with_descriptor + line + "\n")
+        self.process.stdin.write("+" * with_descriptor + "=" * with_file + line + "\n")
         self.process.stdin.flush()
         got = self.process.stdout.readline()
         return json.loads(got.removeprefix("+")), got.startswith("+")
@@ -319,8 +319,22 @@ def descriptors():
         front.ask("create", with_descriptor=True, name=name("d"), image="host")
         front.ask("spool", with_descriptor=True)
         front.ask("attach", with_descriptor=True, name=name("d"))
+        front.ask("build", with_descriptor=True, tags=["localhost/hutch/x"])
         front.ask("nothing", with_descriptor=True)
     assert front.descriptors() <= before + 1, (before, front.descriptors())
+
+
+def builds():
+    """A build takes a file alone, and no name that the operator uses."""
+    front = Front()
+    front.refuses("build", "usage", tags=["localhost/hutch/x"])
+    got, _ = front.ask("build", with_descriptor=True, tags=["localhost/hutch/x"])  # stdin, a pipe
+    assert got["error"]["kind"] == "usage", got
+    for tags, kind in (([], "usage"), (["debian:12"], "refused"), (["localhost/hutch/x", "debian:12"], "refused"),
+                       (["--network=host"], "refused"), (["localhost/hutch/"], "invalid"),
+                       (["localhost/hutch/x y"], "invalid"), (["localhost/hutch/x"] * 17, "limit")):
+        got, _ = front.ask("build", with_file=True, tags=tags)
+        assert got["error"]["kind"] == kind, (tags, got)
 
 
 def long_answers():
@@ -336,7 +350,8 @@ def confined():
     assert got.stdout == "", got.stdout
 
 
-CASES = {f.__name__: f for f in (others_sandboxes, more_than_allowed, descriptors, long_answers, confined)}
+CASES = {f.__name__: f for f in (others_sandboxes, more_than_allowed, descriptors, builds, long_answers,
+                                        confined)}
 SERVED = {f.__name__: f for f in (ambiguous_heads, odd_paths, stop_at_once, body_outlives, stop_while_starting,
                                   stop_amid_actions, clients_gone, odd_uploads, odd_factors, own_key,
                                   operators_options)}

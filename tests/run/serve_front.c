@@ -3,7 +3,7 @@
  *	serve_front HUTCH NAME [OPTION...]
  *		is the spawner of a server with this name, with options of `hutch create`.  Its
  *		front sends each line of stdin as a packet, with a descriptor beside it where the
- *		line begins with "+", and prints the answer, which has "+" before it where a
+ *		line begins with "+", or an empty file where it begins with "=", and prints the answer, which has "+" before it where a
  *		descriptor came.
  *	serve_front confined
  *		gives up what the front gives up, and prints the names of what it can do then */
@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -113,7 +114,7 @@ static void take_answer(int link, char *packet)
 static int front(int link, pid_t parent)
 {
 	char *line = NULL, *packet = malloc(PACKET_MAX);
-	const int stdin_fd = 0;
+	const int stdin_fd = 0, file = memfd_create("empty", MFD_CLOEXEC);
 	size_t room = 0;
 	ssize_t len;
 
@@ -121,10 +122,11 @@ static int front(int link, pid_t parent)
 	if (!packet || getppid() != parent)
 		return 1;
 	while ((len = getline(&line, &room, stdin)) > 0) {
-		const size_t from = line[0] == '+';
+		const bool has_file = line[0] == '=';
+		const size_t from = line[0] == '+' || has_file;
 
-		if (fd_pass_send(link, line + from, (size_t)len - from - 1, &stdin_fd,
-				 from) < 0)
+		if (fd_pass_send(link, line + from, (size_t)len - from - 1,
+				 has_file ? &file : &stdin_fd, from) < 0)
 			printf("not sent: %s\n", strerror(errno));
 		take_answer(link, packet);
 	}
