@@ -233,7 +233,7 @@ FILES_rootfs-tools/build := base_image build build_cache context copy_step copyi
 USES_rootfs-tools/build := base policy/json policy archive store sandbox/kernel sandbox/root sandbox/launch \
     rootfs-tools/changes rootfs-tools/layers rootfs-tools/index
 
-FILES_rootfs-tools := build_main export import import_layout import_root inspect ls pull \
+FILES_rootfs-tools := build_main export export_root import import_layout import_root inspect ls pull \
     quota_verb ranged_main replica_main rm runtime_main sink snapshot snapshot_main source tag \
     verify
 USES_rootfs-tools := base policy/json policy archive store sandbox/kernel sandbox/state \

@@ -335,7 +335,7 @@ _hutch_images()
 	elif [[ $cur == -* && -v _hutch_image_verbs[$verb] && $verb != help ]]; then
 		_hutch_words "${_hutch_image_verbs[$verb]} -h --help"
 	elif [[ $verb:${COMP_WORDS[COMP_CWORD - 1]} == export:--format ]]; then
-		_hutch_words 'oci docker'
+		_hutch_words 'oci docker dir'
 	elif [[ $verb:${COMP_WORDS[COMP_CWORD - 1]} == export:@(-o|--output) ]]; then
 		_hutch_paths file
 	elif [[ $verb == @(build|runtime-build) ]]; then

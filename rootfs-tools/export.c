@@ -1,5 +1,5 @@
 /* hutch image export: writes an image as an OCI layout, with a manifest.json
- * beside it so that docker load reads it, too. */
+ * beside it so that docker load reads it, too; or its files as a folder. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -16,6 +16,7 @@
 #include "cli/common/flags.h"
 #include "cli/common/report.h"
 #include "policy/json/json.h"
+#include "rootfs-tools/export_root.h"
 #include "rootfs-tools/index/document.h"
 #include "rootfs-tools/index/store_index.h"
 #include "rootfs-tools/layers/blobs.h"
@@ -29,6 +30,8 @@
 #define LAYOUT	"{\"imageLayoutVersion\":\"1.0.0\"}"
 #define DEFAULT "application/vnd.oci.image.manifest.v1+json"
 
+enum format { FORMAT_OCI, FORMAT_DOCKER, FORMAT_DIR };
+
 struct export {
 	const struct store *s;
 	struct digest digest;
@@ -37,7 +40,7 @@ struct export {
 	uint64_t size;		  /* the manifest's */
 	char name[REFERENCE_MAX]; /* the image's name, or "" */
 	char tag[sizeof(((struct reference *)0)->tag)]; /* the image's tag, or "" */
-	bool is_docker;
+	enum format format;
 };
 
 /* --- what is written ----------------------------------------------------------- */
@@ -119,7 +122,7 @@ static int put_all(const struct export *x, const struct sink *to, struct err *e)
 {
 	if (sink_folder(to, "blobs", e) < 0 || sink_folder(to, BLOBS, e) < 0 ||
 	    put_blobs(x, to, e) < 0 || put_index(x, to, e) < 0 ||
-	    (x->is_docker && put_saved(x, to, e) < 0) ||
+	    (x->format == FORMAT_DOCKER && put_saved(x, to, e) < 0) ||
 	    sink_text(to, "oci-layout", LAYOUT, e) < 0)
 		return -1;
 	return sink_end(to, e);
@@ -187,11 +190,19 @@ static int export_out(const struct export *x, struct err *e)
 
 static int export_to(const struct export *x, const char *path, struct err *e)
 {
-	if (!path || !strcmp(path, "-"))
+	const bool is_out = !path || !strcmp(path, "-");
+
+	if (x->format == FORMAT_DIR && !is_out && !is_tar(path))
+		return export_root(x->s, &x->digest, path, e);
+	if (x->format == FORMAT_DIR) {
+		(void)err_set(e, ERR_USAGE, "the format dir is a folder");
+		return err_remedy(e, "-o FOLDER");
+	}
+	if (is_out)
 		return export_out(x, e);
 	if (is_tar(path))
 		return export_tar(x, path, e);
-	if (!x->is_docker)
+	if (x->format == FORMAT_OCI)
 		return export_folder(x, path, e);
 	(void)err_set(e, ERR_USAGE,
 		      "docker load reads a tar, and '%.200s' is to be a folder", path);
@@ -233,12 +244,12 @@ static int find(struct export *x, const char *text, struct err *e)
 	return read_manifest(x, e);
 }
 
-static int export(const char *text, const char *path, bool is_docker, struct err *e)
+static int export(const char *text, const char *path, enum format format, struct err *e)
 {
 	AUTO_FREE char *doing = text_format("exporting %s", text);
 	struct store s;
 	struct wait_line line;
-	struct export x = { .s = &s, .is_docker = is_docker };
+	struct export x = { .s = &s, .format = format };
 
 	if (store_open(&s, false, e) < 0)
 		return -1;
@@ -254,26 +265,34 @@ static int export(const char *text, const char *path, bool is_docker, struct err
 	return rc;
 }
 
-static int parse_format(const char *format, bool *ret_is_docker, struct err *e)
+static int parse_format(const char *name, enum format *ret, struct err *e)
 {
-	*ret_is_docker = format && !strcmp(format, "docker");
-	if (!format || *ret_is_docker || !strcmp(format, "oci"))
-		return 0;
-	return err_set(e, ERR_USAGE, "'%.60s' is no format: oci or docker", format);
+	static const char *const names[] = {
+		[FORMAT_OCI] = "oci", [FORMAT_DOCKER] = "docker", [FORMAT_DIR] = "dir"
+	};
+
+	*ret = FORMAT_OCI;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (!name || !strcmp(name, names[i])) {
+			*ret = (enum format)i;
+			return 0;
+		}
+	return err_set(e, ERR_USAGE, "'%.60s' is no format: oci, docker or dir", name);
 }
 
 int image_export_main(char **argv)
 {
-	const char *path = NULL, *format = NULL;
-	bool is_docker;
+	const char *path = NULL, *name = NULL;
+	enum format format;
 	const struct flag flags[] = {
 		{ 'o', "output", "PATH", "FILE.tar, or a folder; else to stdout", NULL,
 		  &path },
-		{ 0, "format", "NAME", "oci, or docker, which docker load reads", NULL,
-		  &format },
+		{ 0, "format", "NAME",
+		  "oci; docker, which docker load reads; or dir, its files", NULL,
+		  &name },
 	};
 	const struct usage usage = {
-		.synopsis = "hutch image export REF [-o PATH] [--format oci|docker]",
+		.synopsis = "hutch image export REF [-o PATH] [--format oci|docker|dir]",
 		.about =
 			"Writes an image as an OCI layout.  Done twice, the bytes are the same.",
 		.flags = flags,
@@ -286,8 +305,8 @@ int image_export_main(char **argv)
 
 	if (got != FLAGS_READ)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
-	if (parse_format(format, &is_docker, &e) == 0 &&
-	    export(argv[0], path, is_docker, &e) == 0)
+	if (parse_format(name, &format, &e) == 0 &&
+	    export(argv[0], path, format, &e) == 0)
 		return 0;
 	report_error(&e);
 	return EXIT_HUTCH;

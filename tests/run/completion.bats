@@ -328,7 +328,7 @@ other_shells() {
 @test "zsh and fish complete values that are words" {
 	other_shells 'hutch run --network ' 'allow host none' 'hutch run --pull ' 'always missing never' \
 		'hutch run --idmap ' 'ranges single' 'hutch run -it -u r' root 'hutch run --landlock ' 'auto off on' \
-		'hutch run --stdio ' inherit 'hutch image export x --format ' 'docker oci' \
+		'hutch run --stdio ' inherit 'hutch image export x --format ' 'dir docker oci' \
 		'hutch run --hostname ' '' 'hutch run -w ' '' \
 		'hutch run --network=h' host 'hutch why ' 'act connect exec read syscall write'
 }

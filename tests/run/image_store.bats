@@ -361,6 +361,25 @@ finds() {
 	[ "$(cat bundle/rootfs/etc/second)" = second ]
 }
 
+@test "an export as a folder has the files of all layers, which belong to the caller" {
+	room work
+	cd work
+	image import "$made/layout:two" --name x
+	image export x --format dir -o out
+	[ "$(cat out/etc/hello out/etc/second)" = "$(printf 'hello\nsecond')" ]
+	[ "$(readlink out/bin/sh)" = busybox ]
+	[ -z "$(find out ! -uid "$who" -o -name '.wh.*')" ]
+	[ "$(stat -c %a out)" = 755 ]
+	[ "$("$HUTCH" run --image "dir:$T/work/out" cat /etc/second)" = second ]
+	room work/there
+	touch there/file
+	run -125 image export x --format dir -o there
+	run -125 image export x --format dir -o y.tar
+	has 'is a folder'
+	run -125 image export x --format dir
+	[ "$(ls | xargs)" = 'out there' ]
+}
+
 @test "an export that cannot be done leaves nothing" {
 	room work work/full
 	cd work
