@@ -248,8 +248,7 @@ USES_cli := base policy/plugin policy/egress policy protocol archive store sandb
     sandbox/plan sandbox/root sandbox/launch sandbox/landlock sandbox/learn sandbox/explain \
     cli/common rootfs-tools/changes
 
-FILES_docker := about args attach container describe images lifecycle list_format mount_args ps run_args show start template \
-    template_call template_printf tree verb volumes wait
+FILES_docker := about args attach container describe images lifecycle list_format mount_args ps run_args show start template template_call template_printf tree user_policy verb volumes wait
 USES_docker := base policy store sandbox/kernel sandbox/state sandbox/launch cli/common
 
 FILES_lib := pool_take call json_build error handle helper reader members opening writer remove request \

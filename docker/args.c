@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/nearest.h"
 #include "base/own.h"
 
 void args_done(struct args *a)
@@ -23,10 +24,18 @@ struct given {
 
 static int unknown(const struct arg_table *t, const char *shown, struct err *e)
 {
+	struct nearest n;
+
 	(void)err_set(e, ERR_USAGE, "unknown flag: %.60s", shown);
-	return err_remedy(e,
-			  "man hutch-docker lists the flags of docker %s that hutch has",
-			  t->verb);
+	if (!strncmp(shown, "--", 2)) {
+		nearest_init(&n, shown + 2, strcspn(shown + 2, "="));
+		for (size_t i = 0; i < t->count; i++)
+			if (!t->rows[i].refused)
+				nearest_try(&n, t->rows[i].name);
+		(void)nearest_suggest(&n, "--", e);
+	}
+	return err_remedy(e, "man hutch-%s lists the flags of %s %s that hutch has",
+			  t->program, t->program, t->verb);
 }
 
 bool args_read_switch(const char *value, bool *ret)
@@ -136,7 +145,7 @@ bool args_help(char **argv, const struct arg_table *t, const char *operands)
 {
 	if (!argv[0] || strcmp(argv[0], "--help") != 0)
 		return false;
-	(void)printf("hutch docker %s [OPTIONS] %s\n\n", t->verb, operands);
+	(void)printf("hutch %s %s [OPTIONS] %s\n\n", t->program, t->verb, operands);
 	for (size_t i = 0; i < t->count; i++) {
 		const struct arg *row = &t->rows[i];
 		const char letter[] = { '-', row->letter, '\0' };
@@ -144,7 +153,7 @@ bool args_help(char **argv, const struct arg_table *t, const char *operands)
 			(void)printf("  %2s --%s%s\n", row->letter ? letter : "",
 				     row->name, row->has_value ? " VALUE" : "");
 	}
-	(void)puts("\nMore: man hutch-docker");
+	(void)printf("\nMore: man hutch-%s\n", t->program);
 	return true;
 }
 
@@ -164,5 +173,17 @@ int args_read(char ***argv, const struct arg_table *t, struct args *a, struct er
 			return -1;
 	}
 	*argv = at;
+	return 0;
+}
+
+int args_read_all(char **argv, const struct arg_table *t, struct args *a,
+		  struct list *operands, struct err *e)
+{
+	while (*argv) {
+		if (args_read(&argv, t, a, e) < 0)
+			return -1;
+		if (*argv)
+			list_add(operands, *argv++);
+	}
 	return 0;
 }

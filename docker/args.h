@@ -1,4 +1,4 @@
-/* args -- docker's flags become hutch's.
+/* args -- flags of docker, or of another program, become hutch's.
  *
  * A verb has a table with a row for each flag of docker's that it knows.  args_read()
  * walks the words up to the first operand, as docker does for run and exec.  A flag
@@ -40,6 +40,7 @@ struct arg {
 };
 
 struct arg_table {
+	const char *program; /* "docker": `hutch docker` has a page of that name */
 	const char *verb;
 	const struct arg *rows;
 	size_t count;
@@ -54,3 +55,6 @@ bool args_help(char **argv, const struct arg_table *table, const char *operands)
 
 /* Reads flags up to the first operand, to which *argv is moved. */
 int args_read(char ***argv, const struct arg_table *table, struct args *a, struct err *e);
+/* Reads flags which may stand before and between operands, which are added to `operands`. */
+int args_read_all(char **argv, const struct arg_table *table, struct args *a,
+		  struct list *operands, struct err *e);

@@ -209,19 +209,6 @@ struct image_verb {
 	size_t min, max;	     /* how many operands there must and may be */
 };
 
-/* Reads flags, which may stand before and between operands. */
-static int read_words(char **argv, const struct image_verb *v, struct args *a,
-		      struct list *operands, struct err *e)
-{
-	while (*argv) {
-		if (args_read(&argv, &v->table, a, e) < 0)
-			return -1;
-		if (*argv)
-			list_add(operands, *argv++);
-	}
-	return 0;
-}
-
 /* Lets hutch image do it. */
 static int do_plainly(struct list *words, const struct list *operands, struct err *e)
 {
@@ -264,7 +251,7 @@ static int run(char **argv, const struct image_verb *v)
 
 	if (args_help(argv, &v->table, v->operands))
 		return 0;
-	int code = read_words(argv, v, &a, &operands, &e);
+	int code = args_read_all(argv, &v->table, &a, &operands, &e);
 	const bool is_counted = operands.count >= v->min && operands.count <= v->max;
 	if (code == 0 && is_counted) {
 		failed = 1; /* as with docker */
@@ -279,45 +266,47 @@ static int run(char **argv, const struct image_verb *v)
 
 int pull_verb(char **argv)
 {
-	return run(argv,
-		   &(struct image_verb){ { "pull", pull_rows, ARRAY_LEN(pull_rows) },
-					 "pull",
-					 "IMAGE",
-					 1,
-					 1 });
+	return run(argv, &(struct image_verb){
+				 { "docker", "pull", pull_rows, ARRAY_LEN(pull_rows) },
+				 "pull",
+				 "IMAGE",
+				 1,
+				 1 });
 }
 
 int images_verb(char **argv)
 {
-	return run(argv, &(struct image_verb){
-				 { "images", images_rows, ARRAY_LEN(images_rows) },
-				 "ls",
-				 "[REPOSITORY[:TAG]]",
-				 0,
-				 1 });
+	return run(argv, &(struct image_verb){ { "docker", "images", images_rows,
+						 ARRAY_LEN(images_rows) },
+					       "ls",
+					       "[REPOSITORY[:TAG]]",
+					       0,
+					       1 });
 }
 
 int rmi_verb(char **argv)
 {
-	return run(argv, &(struct image_verb){ { "rmi", rmi_rows, ARRAY_LEN(rmi_rows) },
-					       "rm",
-					       "IMAGE...",
-					       1,
-					       SIZE_MAX });
+	return run(argv, &(struct image_verb){
+				 { "docker", "rmi", rmi_rows, ARRAY_LEN(rmi_rows) },
+				 "rm",
+				 "IMAGE...",
+				 1,
+				 SIZE_MAX });
 }
 
 int build_verb(char **argv)
 {
-	return run(argv,
-		   &(struct image_verb){ { "build", build_rows, ARRAY_LEN(build_rows) },
-					 "build",
-					 "FOLDER|-",
-					 1,
-					 1 });
+	return run(argv, &(struct image_verb){
+				 { "docker", "build", build_rows, ARRAY_LEN(build_rows) },
+				 "build",
+				 "FOLDER|-",
+				 1,
+				 1 });
 }
 
 int tag_verb(char **argv)
 {
 	return run(argv,
-		   &(struct image_verb){ { "tag", NULL, 0 }, "tag", "IMAGE NAME", 2, 2 });
+		   &(struct image_verb){
+			   { "docker", "tag", NULL, 0 }, "tag", "IMAGE NAME", 2, 2 });
 }

@@ -127,6 +127,14 @@ static int add_mount(struct args *a, const struct mount *m, struct err *e)
 	return 0;
 }
 
+int mount_args_bind(struct args *a, const char *source, const char *target,
+		    const char *mode, struct err *e)
+{
+	const struct mount m = { .source = source, .target = target, .mode = mode };
+
+	return add_mount(a, &m, e);
+}
+
 /* Takes the options behind the second colon of -v, separated by commas; those about
  * SELinux's labels and about caches of other systems change nothing here. */
 static int read_modes(char *options, struct mount *m, struct err *e)

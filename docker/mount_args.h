@@ -10,6 +10,11 @@ char *mount_args_volume(const char *name);
 /* Whether the text is a name that docker allows for a volume. */
 int mount_args_check_volume(const char *name, struct err *e);
 
+/* Shows a folder or file of this host; `mode` is "ro", "rw" or "cow".  The socket of an
+ * engine is refused. */
+int mount_args_bind(struct args *a, const char *source, const char *target,
+		    const char *mode, struct err *e);
+
 int mount_args_volume_flag(struct args *a, const char *value, struct err *e);
 int mount_args_mount_flag(struct args *a, const char *value, struct err *e);
 int mount_args_tmpfs_flag(struct args *a, const char *value, struct err *e);

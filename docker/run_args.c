@@ -376,8 +376,10 @@ static const struct arg exec_rows[] = {
 	{ 0, "detach-keys", true, NULL, NULL, FOREGROUND },
 };
 
-static const struct arg_table run_table = { "run", run_rows, ARRAY_LEN(run_rows) };
-static const struct arg_table exec_table = { "exec", exec_rows, ARRAY_LEN(exec_rows) };
+static const struct arg_table run_table = { "docker", "run", run_rows,
+					    ARRAY_LEN(run_rows) };
+static const struct arg_table exec_table = { "docker", "exec", exec_rows,
+					     ARRAY_LEN(exec_rows) };
 
 /* --- the words of hutch ------------------------------------------------------ */
 
@@ -386,14 +388,10 @@ static bool is_bridge(const char *network)
 	return !strcmp(network, "bridge") || !strcmp(network, "default");
 }
 
-/* A network that is not asked for is none, or the policy's.  docker's bridge, asked for
- * by its name, reaches any public host; a network by another name is one of sandboxes. */
-static void add_network(const struct args *a, struct list *ret)
+/* docker's bridge reaches any public host; a network by another name is one of
+ * sandboxes. */
+void run_args_add_network(const char *network, struct list *ret)
 {
-	const char *network = a->network;
-
-	if (!network)
-		return;
 	if (is_bridge(network)) {
 		list_add(ret, "--allow");
 		list_add(ret, "*");
@@ -512,7 +510,9 @@ int run_args_read(char **argv, const char *made_name, struct args *a, struct lis
 	if (a->is_detached && !a->name)
 		a->name = made_name;
 	add_verb(a, *argv, ret);
-	add_network(a, ret);
+	/* A network that is not asked for is none, or the policy's. */
+	if (a->network)
+		run_args_add_network(a->network, ret);
 	add_hosts(a, ret);
 	for (size_t i = 0; i < a->words.count; i++)
 		list_add(ret, a->words.items[i]);

@@ -21,6 +21,9 @@ int run_args_read(char **argv, const char *made_name, struct args *a, struct lis
 bool run_args_help(char **argv);
 bool run_args_help_exec(char **argv);
 
+/* Adds the words of hutch for a network that docker's words name. */
+void run_args_add_network(const char *network, struct list *ret);
+
 /* Takes the value of --platform, which has to be this machine's. */
 int run_args_platform(struct args *a, const char *value, struct err *e);
 

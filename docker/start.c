@@ -1,11 +1,8 @@
 /* docker run, docker exec. */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -16,37 +13,10 @@
 #include "docker/container.h"
 #include "docker/describe.h"
 #include "docker/run_args.h"
+#include "docker/user_policy.h"
 #include "docker/verb.h"
 #include "docker/verbs.h"
 #include "sandbox/launch/result.h"
-#include "store/folders.h"
-
-#define POLICY_MAX 65536
-
-/* Gets the path of the policy that the user has for docker's words, allocated; NULL:
- * there is none.  *ret_opens: it opens ports of this host. */
-static int find_policy(char **ret_path, bool *ret_opens, struct err *e)
-{
-	struct stat st;
-	AUTO_FREE char *config = folder_path(FOLDER_CONFIG);
-	AUTO_FREE char *path = config ? text_format("%s/docker.json", config) : NULL;
-	AUTO_FREE char *text = calloc(1, POLICY_MAX + 1);
-
-	*ret_path = NULL;
-	if (!path || !text)
-		return 0;
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	/* A link that leads nowhere is a policy that cannot be read. */
-	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR) && lstat(path, &st) < 0)
-		return 0;
-	if (fd < 0)
-		return err_sys(e, "read the policy %s", path);
-	/* hutch reads the policy, and reports what is wrong with it. */
-	*ret_opens = read(fd, text, POLICY_MAX) > 0 && strstr(text, "\"@host:");
-	*ret_path = path;
-	path = NULL;
-	return 0;
-}
 
 static int make_volumes(const struct args *a, struct err *e)
 {
@@ -109,7 +79,8 @@ int run_verb(char **argv)
 	if (run_args_help(argv))
 		return 0;
 	AUTO_FREE char *policy = NULL;
-	if (find_policy(&policy, &a.opens_host, &e) < 0 || hex_random(digits, 8, &e) < 0)
+	if (user_policy_find("docker.json", &policy, &a.opens_host, &e) < 0 ||
+	    hex_random(digits, 8, &e) < 0)
 		return verbs_fail(&e, EXIT_HUTCH);
 	a.policy = policy;
 	(void)snprintf(name, sizeof(name), "hutch-%s", digits);

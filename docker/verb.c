@@ -47,7 +47,7 @@ static _Noreturn void be_child(const struct list *words, enum verb_output output
 	if (output == VERB_KEEP && dup2(to, STDOUT_FILENO) < 0)
 		_exit(125);
 	(void)verb_become(words, output == VERB_DROP, &e);
-	(void)dprintf(STDERR_FILENO, "docker: %s\n", e.text);
+	(void)dprintf(STDERR_FILENO, "hutch: %s\n", e.text);
 	_exit(125);
 }
 

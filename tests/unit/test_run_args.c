@@ -152,6 +152,7 @@ static const struct {
 	{ "", "error: an image is missing" },
 	{ "--frob alpine", "error: unknown flag: --frob" },
 	{ "-iZ alpine", "error: unknown flag: -Z" },
+	{ "--volum a:b alpine", "error: unknown flag: --volum; is it --volume?" },
 	{ "-e", "error: flag needs an argument: -e" },
 	{ "-d=false --rm=F --privileged=False alpine", "run --image alpine" },
 	{ "-i=t alpine", "run -i --image alpine" },
