@@ -11,6 +11,7 @@
 #			what Debian's kernel has (vm-test-uml, vm-test-qemu)
 #	make image-test	package managers in an image of Debian's
 #	make clients-test	pip, git, Chromium and others with --network allow
+#	make engines-test	other projects' suites, and container engines, with a runtime
 #	make bench	against the kernel's own price and other tools
 #	make install	PREFIX=/usr/local, DESTDIR=, APPARMOR=auto|yes|no
 #	make dist	packages of a release, in build/dist; make dist-test tries them
@@ -589,18 +590,22 @@ TEST_DEPS  := $(DEMO_DEPS) libcmocka-dev clang libclang-rt-14-dev lld ripgrep py
         uidmap git procps iproute2 util-linux bsdutils groff-base strace user-mode-linux kmod debootstrap \
         btrfs-progs e2fsprogs vim less curl docker-registry skopeo umoci busybox-static python3-venv \
         fuse-overlayfs attr zstd xz-utils apparmor openssl ca-certificates libcap2-bin patch zsh fish jq
+# Other projects' suites and engines (tests/engines); their newer versions come from the Go module
+# proxy and from Debian's source packages.
+ENGINES_DEPS := gcc libc6-dev git meson ninja-build libcap-dev python3-seccomp bubblewrap
 DIST_DEPS  := $(BUILD_DEPS) dpkg-dev nasm perl python3-wheel
 # Another processor's: the compiler here, and what sysroot.sh unpacks.
 CROSS_DEPS := gcc-$(subst x86_64,x86-64,$(MULTIARCH))
 SYSROOT_DEPS := libc6-dev musl-dev libcap-dev libseccomp-dev libsystemd-dev libvterm-dev libc-ares-dev \
         libnl-route-3-dev
-.PHONY: deps demo-deps test-deps vm-deps dist-deps
+.PHONY: deps demo-deps test-deps vm-deps dist-deps engines-deps
 deps: NEEDED = $(BUILD_DEPS)
 demo-deps: NEEDED = $(DEMO_DEPS)
 test-deps: NEEDED = $(TEST_DEPS)
 vm-deps: NEEDED = $(if $(CROSS),debootstrap e2fsprogs kmod cpio qemu-system-arm,$(TEST_DEPS) qemu-system-x86)
 dist-deps: NEEDED = $(DIST_DEPS) $(if $(CROSS),$(CROSS_DEPS))
-deps demo-deps test-deps vm-deps dist-deps:
+engines-deps: NEEDED = $(ENGINES_DEPS)
+deps demo-deps test-deps vm-deps dist-deps engines-deps:
 	@command -v dpkg-query >/dev/null || { \
 	  echo "make $@ knows Debian's packages only; needed are the counterparts of:" \
 	    "$(NEEDED)" >&2; exit 1; }; \
@@ -904,6 +909,14 @@ image-test: test-deps
 clients-test: test-deps
 	$(MAKE) $(JOBS) all
 	tests/all.py --build $(B) clients
+
+# Other projects' suites, and container engines, with BWRAP=PROGRAM or RUNTIME=PROGRAM, else with
+# bwrap, crun and runc themselves (tests/engines/README.md).  `make engines-test-NAME` runs one.
+ENGINES := bubblewrap
+.PHONY: engines-test $(ENGINES:%=engines-test-%)
+engines-test: $(ENGINES:%=engines-test-%)
+$(ENGINES:%=engines-test-%): engines-test-%: engines-deps
+	tests/engines/$*/run.sh
 
 # All behaviour as root, where root starts it; `make test` has only root's own cases as root.
 .PHONY: root-test

@@ -1,0 +1,159 @@
+# engines.sh: the functions that the run.sh of each engine shares; it is sourced.
+#
+# A run.sh prints TAP.  The last line of a foreign suite is "# NAME: N ok, N skipped, N not", which
+# is the figure that README.md compares.  Each build is kept in $cache under its name and version,
+# so a second run builds nothing and downloads nothing.
+
+if [ "$(id -u)" = 0 ]; then
+	cache=/var/cache/hutch-tests
+	# The ordinary user reads the same PATH, so no folder below root's home may be in it.
+	PATH=$(tr : '\n' <<<"$PATH" | grep -v "^$HOME/" | paste -sd :)
+else
+	cache=${XDG_CACHE_HOME:-$HOME/.cache}/hutch-tests
+fi
+engines=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+logs=${LOGS:-$(cd "$engines/../.." && pwd)/build/engines}
+mkdir -p "$logs"
+count=0 failed=0
+
+# check NAME COMMAND...: one line of TAP.  The output of a command that fails follows as comments.
+check() {
+	local name=$1 output
+	shift
+	count=$((count + 1))
+	if output=$("$@" 2>&1); then
+		echo "ok $count - $name"
+	else
+		echo "not ok $count - $name"
+		tail -n "${CHECK_LINES:-12}" <<<"$output" | cut -c1-300 | sed 's/^/#   /'
+		failed=1
+	fi
+}
+
+# give_up REASON: ends the test because something that it needs is missing.
+give_up() {
+	echo "not ok $((count + 1)) - $1"
+	echo "1..$((count + 1))"
+	exit 1
+}
+
+needs_root() {
+	[ "$(id -u)" = 0 ] || give_up "this engine needs root: run make engines-test as root"
+}
+
+# needs PROGRAM PACKAGE: names the package of a program that is missing.
+needs() {
+	command -v "$1" >/dev/null || give_up "$1 is not installed: apt-get install $2"
+}
+
+# needs_go: Kubernetes 1.37 asks for Go 1.26; a Go from 1.21 on fetches the one that a go.mod asks
+# for from the module proxy.
+needs_go() {
+	local version
+	version=$(go env GOVERSION 2>/dev/null)
+	[[ $version =~ ^go1\.([0-9]+) && ${BASH_REMATCH[1]} -ge 21 ]] ||
+		give_up "Go 1.21 or newer is not installed: put it into PATH"
+	export GOCACHE=$cache/go/build GOMODCACHE=$cache/go/mod GOFLAGS=-mod=mod CGO_ENABLED=0
+}
+
+# cached NAME COMMAND...: makes the folder $cache/NAME once.  COMMAND gets a new folder as its last
+# argument, and the folder gets its name only if COMMAND succeeds.  Two runs at once wait for
+# each other.  The log stays beside the folder.
+cached() {
+	local name=$1
+	shift
+	[ -d "$cache/$name" ] && return
+	mkdir -p "$cache" || return
+	(
+		flock 9 || exit
+		[ -d "$cache/$name" ] && exit
+		echo "# building $name; the log is $cache/$name.log"
+		rm -rf "$cache/$name.part" && mkdir "$cache/$name.part" &&
+			"$@" "$cache/$name.part" >"$cache/$name.log" 2>&1 </dev/null &&
+			mv "$cache/$name.part" "$cache/$name"
+	) 9>"$cache/$name.lock"
+}
+
+# debian_source NAME SUITE FOLDER: unpacks upstream's archive of the source package NAME of Debian's
+# SUITE into FOLDER/source, without Debian's patches.  A list of sources of its own leaves this
+# machine's as they are; the mirror is the one that this machine uses.
+debian_source() {
+	local name=$1 suite=$2 folder=$3 mirror
+	# shellcheck disable=SC2016 # a format of apt-get
+	mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' |
+		grep -v security | head -n 1)
+	[ -n "$mirror" ] || { echo "apt has no mirror of Debian in its sources"; return 1; }
+	mkdir -p "$folder"/apt/{lists,cache}/partial "$folder"/{apt/parts,source} || return
+	echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main" \
+		>"$folder/apt/sources.list"
+	local apt=(apt-get -q -o "Dir::Etc::SourceList=$folder/apt/sources.list"
+		-o "Dir::Etc::SourceParts=$folder/apt/parts" -o "Dir::State::Lists=$folder/apt/lists"
+		-o "Dir::Cache=$folder/apt/cache" -o APT::Sandbox::User=root)
+	(cd "$folder/apt" && "${apt[@]}" update && "${apt[@]}" --tar-only source "$name") &&
+		tar -C "$folder/source" --strip-components 1 -xf "$folder/apt/${name}_"*.orig.tar.* &&
+		rm -r "$folder/apt"
+}
+
+# as_user COMMAND...: runs the command as the ordinary user hutch-test if root started this test,
+# with that user's home and runtime folder; else as the user who did.
+as_user() {
+	local id home run=$work/run
+	if [ "$(id -u)" != 0 ]; then
+		"$@"
+		return
+	fi
+	id=$(id -u hutch-test 2>/dev/null) || { useradd --create-home hutch-test && id=$(id -u hutch-test); } || return
+	home=$(getent passwd hutch-test | cut -d: -f6)
+	mkdir -p "$run" && chown "$id" "$run" && chmod 700 "$run" || return
+	setpriv --reuid "$id" --regid "$(id -g hutch-test)" --init-groups --reset-env \
+		env PATH="$PATH" HOME="$home" USER=hutch-test LOGNAME=hutch-test LANG=C.UTF-8 \
+		XDG_RUNTIME_DIR="$run" "$@"
+}
+
+# work_new: makes the folder $work, which the ordinary user may read; it goes with the script.
+work_new() {
+	work=$(mktemp -d /var/tmp/hutch-engines.XXXXXX) && chmod 755 "$work" || exit
+	trap 'work_end' EXIT
+	trap 'exit 143' HUP INT TERM
+}
+
+work_end() {
+	rm -rf --one-file-system "$work"
+}
+
+# tally FILE: prints "N ok, N skipped, N not" of the TAP in FILE.  A suite that ends before its plan
+# has come, or before it printed all that it planned, has one more that is not ok.
+tally() {
+	awk '/^[ \t]*ok .*# *[Ss][Kk][Ii][Pp]/ { skipped++; next }
+		/^ok / { ok++ }
+		/^not ok / { failed++ }
+		/^1\.\.[0-9]+/ { planned = substr($1, 4) + 0; has_plan = 1 }
+		END {
+			if (!has_plan || planned > ok + skipped + failed)
+				failed++
+			printf "%d ok, %d skipped, %d not\n", ok, skipped, failed
+		}' "$1"
+}
+
+# counted SUITE PROGRAM "N ok, N skipped, N not": one line of TAP: whether as many are ok as
+# counts.tsv says of this suite and this program.  A program that has no line there only gets its
+# count.
+counted() {
+	local suite=$1 program=$2 counts=$3 least
+	least=$(awk -F'\t' -v suite="$suite" -v program="$program" \
+		'$1 == suite && $2 == program { print $3 }' "$engines/counts.tsv")
+	check "$suite, $program: $counts${least:+ (at least $least ok)}" [ "${counts%% *}" -ge "${least:-0}" ]
+}
+
+plan() {
+	echo "1..$count"
+	exit $failed
+}
+
+# program_name PATH: the name of a program in counts.tsv: its file's name and the version that it
+# prints, as in "runc 1.1.5".
+program_name() {
+	local version
+	version=$("$1" --version 2>/dev/null | grep -oE '[0-9]+\.[0-9]+(\.[0-9]+)?' | head -n 1)
+	echo "$(basename "$1")${version:+ $version}"
+}
