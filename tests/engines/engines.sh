@@ -69,7 +69,7 @@ cached() {
 		[ -d "$cache/$name" ] && exit
 		echo "# building $name; the log is $cache/$name.log"
 		rm -rf "$cache/$name.part" && mkdir "$cache/$name.part" &&
-			"$@" "$cache/$name.part" >"$cache/$name.log" 2>&1 </dev/null &&
+			("$@" "$cache/$name.part") >"$cache/$name.log" 2>&1 </dev/null &&
 			mv "$cache/$name.part" "$cache/$name"
 	) 9>"$cache/$name.lock"
 }
@@ -156,4 +156,20 @@ program_name() {
 	local version
 	version=$("$1" --version 2>/dev/null | grep -oE '[0-9]+\.[0-9]+(\.[0-9]+)?' | head -n 1)
 	echo "$(basename "$1")${version:+ $version}"
+}
+
+# apart COMMAND...: runs the command as root with processes, mounts and /run of its own, so that
+# containers which a suite leaves behind end with it.  Where cgroups of version 1 stand beside the
+# unified hierarchy, only the former are left: crun takes both together for version 2.
+apart() {
+	# shellcheck disable=SC2016 # of the inner shell
+	unshare --mount --pid --fork --kill-child --mount-proc sh -c '
+		mount -t tmpfs -o mode=755 tmpfs /run || exit
+		[ ! -d /sys/fs/cgroup/unified ] || umount /sys/fs/cgroup/unified || exit
+		"$@"; exit' - "$@"
+}
+
+# cgroups_remove NAME: removes the cgroups of a suite that are called NAME, and those below.
+cgroups_remove() {
+	find /sys/fs/cgroup -depth -type d -path "/sys/fs/cgroup/*/$1*" -exec rmdir {} + 2>/dev/null
 }

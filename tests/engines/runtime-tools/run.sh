@@ -1,0 +1,77 @@
+#!/bin/bash
+# run.sh: the Open Container Initiative's validation of a runtime, github.com/opencontainers/runtime-tools.
+#
+#	RUNTIME=/path/to/a/runtime tests/engines/runtime-tools/run.sh
+#
+# RUNTIME (default: crun, then runc) is the program to test.  A program of the validation without a
+# failure is clean, and clean programs count as ok; their assertions are counted apart.  Runs as
+# root.  Prints TAP; the whole output is kept in LOGS (default: build/engines).
+set -u
+. "$(dirname "$0")/../engines.sh"
+version=0.9.0
+
+build() {
+	local module=github.com/opencontainers/runtime-tools tools
+	mkdir "$1/source" "$1/validation" && cd "$1/source" || return
+	# The specification of that time: a newer one has other types.
+	go mod init engines && go get "$module@v$version" github.com/opencontainers/selinux@v1.11.0 \
+		github.com/opencontainers/runtime-spec@v1.0.2 || return
+	tools=$(go list -m -f '{{.Dir}}' "$module") || return
+	for folder in "$tools"/validation/*/; do
+		name=$(basename "$folder")
+		[ "$name" = util ] || echo "import _ \"$module/validation/$name\""
+	done >imports
+	{ echo "package engines"; echo "import _ \"$module/cmd/runtimetest\""; cat imports; } >tools.go
+	go mod tidy && go build -o "$1/runtimetest" "$module/cmd/runtimetest" || return
+	while read -r _ _ path; do
+		path=${path//\"/}
+		nice -n 19 go build -p 2 -o "$1/validation/$(basename "$path").t" "$path" || return
+	done <imports
+	cp "$tools/rootfs-amd64.tar.gz" "$1"
+}
+
+# is_clean LOG: whether a program succeeded, and all its assertions.  A program with the plan "1..0"
+# has no assertions, and tells of a failure by a diagnostic alone.
+is_clean() {
+	[ "$(cat "$1.code")" = 0 ] && ! grep -q '^not ok ' "$1" &&
+		! { grep -q '^1\.\.0' "$1" && grep -q '"error":' "$1"; }
+}
+
+validate() {
+	local name log folder
+	runtime=$(command -v "$1") || give_up "$1 is not installed"
+	name=$(program_name "$runtime")
+	folder=$logs/runtime-tools-$name
+	rm -rf "$folder" && mkdir -p "$folder"
+	for program in "$tests"/validation/*.t; do
+		log=$folder/$(basename "$program" .t).log
+		# The programs look for the root file system and for runtimetest in their folder.
+		(cd "$tests" && apart env RUNTIME="$runtime" TMPDIR="$work" timeout 120 "$program") \
+			>"$log" 2>"$log.err" </dev/null
+		echo $? >"$log.code"
+		if is_clean "$log"; then
+			echo "ok - $(basename "$program" .t)"
+		else
+			echo "not ok - $(basename "$program" .t)"
+		fi
+	done >"$folder.tap"
+	echo "1..$(wc -l <"$folder.tap")" >>"$folder.tap"
+	cat "$folder"/*.log >"$folder.assertions"
+	counted "runtime-tools $version programs" "$name" "$(tally "$folder.tap")"
+	counted "runtime-tools $version assertions" "$name" \
+		"$(grep -c '^ok ' "$folder.assertions") ok, $(grep -c '^ok .*# *SKIP' "$folder.assertions") skipped, $(grep -c '^not ok ' "$folder.assertions") not"
+	echo "# $name, not clean: $(sed -n 's/^not ok - //p' "$folder.tap" | paste -sd ' ')"
+}
+
+needs_root
+needs_go
+cached "runtime-tools-$version" build || give_up "runtime-tools could not be built: see $cache/runtime-tools-$version.log"
+work_new
+tests=$cache/runtime-tools-$version
+for program in ${RUNTIME:-crun runc}; do
+	validate "$program"
+done
+for name in testdir cgrouptest; do
+	cgroups_remove $name
+done
+plan
