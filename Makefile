@@ -83,7 +83,7 @@ FILES_policy/egress := address egress_check egress_presets egress_rule egress_ru
 USES_policy/egress := base policy/json
 
 FILES_policy := bpf_eval command_option commands commands_builtin commands_run egress_policy environment \
-    extra_host isolation label wildcard plugin_uses policy protect port_spec restart_rule signal_name units rules policy_file policy_file_print syscalls volume
+    extra_host isolation label named_user wildcard plugin_uses policy protect port_spec restart_rule signal_name units rules policy_file policy_file_print syscalls volume
 USES_policy := base policy/json policy/bash policy/egress
 
 FILES_protocol := action action_errand plugin socket_splice message
@@ -160,7 +160,7 @@ FILES_sandbox/state := saved_spec pools registry registry_end registry_look regi
     registry_watch state_dir
 USES_sandbox/state := base policy/json policy store
 
-FILES_sandbox/plan := plugin_find image_passwd image image_tool image_user limits lookup lookup_place overlay_lowers protect_missing plan \
+FILES_sandbox/plan := added_user plugin_find image_passwd image image_tool image_user limits lookup lookup_place overlay_lowers protect_missing plan \
     plan_print plan_rlimits protect_scan store_image volumes
 USES_sandbox/plan := base policy/plugin policy/egress policy protocol store sandbox/kernel
 

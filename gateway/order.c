@@ -21,6 +21,7 @@ void order_done(struct order *o)
 	free(o->name);
 	free(o->image);
 	free(o->workdir);
+	free(o->user);
 	list_done(&o->argv);
 	list_done(&o->env);
 	list_done(&o->labels);
@@ -43,6 +44,7 @@ static void write_create(const struct order *o, struct buffer *to)
 {
 	json_write_text(to, "image", o->image ? o->image : "");
 	json_write_text(to, "workdir", o->workdir ? o->workdir : "");
+	json_write_text(to, "user", o->user ? o->user : "");
 	json_write_bool(to, "main", o->is_main);
 	json_write_format(to, "factor", "%.3f", o->factor > 0 ? o->factor : 1);
 	write_list(to, "argv", &o->argv);
@@ -115,10 +117,10 @@ static int read_ports(const struct json_at *root, struct order *o, struct err *e
 
 static int read_all(const struct json_at *root, struct order *o, struct err *e)
 {
-	static const char *const keys[] = { "id",      "do",	 "name",    "image",
-					    "workdir", "main",	 "factor",  "argv",
-					    "env",     "labels", "plugins", "ports",
-					    "tags",    NULL };
+	static const char *const keys[] = { "id",      "do",   "name",	 "image",
+					    "workdir", "user", "main",	 "factor",
+					    "argv",    "env",  "labels", "plugins",
+					    "ports",   "tags", NULL };
 	struct json_at is_main, factor;
 
 	o->id = json_member_uint(root, "id", 0); /* first: each refusal names it */
@@ -135,7 +137,8 @@ static int read_all(const struct json_at *root, struct order *o, struct err *e)
 	if (read_kind(root, &o->kind, e) < 0 ||
 	    read_text(root, "name", ORDER_IMAGE, &o->name, e) < 0 ||
 	    read_text(root, "image", ORDER_IMAGE, &o->image, e) < 0 ||
-	    read_text(root, "workdir", 4096, &o->workdir, e) < 0)
+	    read_text(root, "workdir", 4096, &o->workdir, e) < 0 ||
+	    read_text(root, "user", ORDER_USER, &o->user, e) < 0)
 		return -1;
 	if (fields_words(root, "argv", ORDER_WORDS, &o->argv, e) < 0 ||
 	    fields_words(root, "env", ORDER_WORDS, &o->env, e) < 0 ||

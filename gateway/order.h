@@ -4,7 +4,7 @@
  * where the request made one, a descriptor beside it:
  *
  *	{"id":1,"do":"create","name":"r0…","image":"debian:12","workdir":"/workspace",
- *	 "main":false,"factor":1,"argv":[],"env":["K=V"],"labels":["session=x"],"plugins":["jupyter"],
+ *	 "user":"openhands=1000","main":false,"factor":1,"argv":[],"env":["K=V"],"labels":["session=x"],"plugins":["jupyter"],
  *	 "ports":[60000]}			{"id":1} and a control connection
  *	{"id":2,"do":"attach","name":"r0…"}	{"id":2} and a control connection
  *	{"id":3,"do":"list"}			{"id":3} and a file: NAME\tSTATE\tKIND\tSESSION\tEPOCH\n...
@@ -32,6 +32,7 @@ struct err;
 #define ORDER_MAX   (128u << 10) /* bytes of a packet */
 #define ORDER_WORDS 1024	 /* items of each list */
 #define ORDER_IMAGE 512		 /* bytes of a reference */
+#define ORDER_USER   64		  /* bytes of a user */
 #define ORDER_PORTS 8
 #define ORDER_FACTOR 16 /* the most */
 #define ORDER_TAGS   16 /* names of an image that is built */
@@ -55,6 +56,7 @@ struct order {
 	char *name;    /* owned: a sandbox, or the reference of an image */
 	char *image;   /* owned; "": the operator's */
 	char *workdir; /* owned; "": the image's */
+	char *user;    /* owned; "root", NAME=UID[:GID]; "": the image's */
 	bool is_main;
 	double factor; /* by which the operator's limits of memory and CPUs are multiplied */
 	struct list argv, env, labels, plugins;

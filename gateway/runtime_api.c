@@ -144,11 +144,26 @@ static void read_environment(const struct json_at *root, struct list *to)
 			list_addf(to, "%s=%s", key, value);
 }
 
+/* The reference makes a user of this name and id where its image has none; where the command
+ * line has neither, the user is that of the image. */
+static void set_user(struct order *o, const char *name, const char *id)
+{
+	if (!name && !id)
+		return;
+	free(o->user);
+	if (name && !strcmp(name, "root"))
+		o->user = text_copy("root");
+	else
+		o->user =
+			text_format("%s=%s", name ? name : "openhands", id ? id : "1000");
+}
+
 /* Takes from the command line of the action server what it says about the sandbox. */
 static void read_action_server(const struct list *command, struct order *o)
 {
 	static const char *const with_value[] = { "--username", "--user-id",
 						  "--browsergym-eval-env" };
+	const char *name = NULL, *id = NULL;
 	bool has_browser = true, in_plugins = false;
 
 	for (size_t i = 0; i < command->count; i++) {
@@ -164,9 +179,14 @@ static void read_action_server(const struct list *command, struct order *o)
 			o->workdir = text_copy(next);
 		} else if (!strcmp(word, "--no-enable-browser"))
 			has_browser = false;
+		else if (!strcmp(word, "--username"))
+			name = next;
+		else if (!strcmp(word, "--user-id"))
+			id = next;
 		for (size_t k = 0; k < ARRAY_LEN(with_value); k++)
 			i += !strcmp(word, with_value[k]);
 	}
+	set_user(o, name, id);
 	if (!has_browser)
 		return;
 	list_add_once(&o->plugins, "browser");

@@ -24,6 +24,7 @@
 #include "gateway/serve.h"
 #include "hutch.h"
 #include "policy/json/json.h"
+#include "policy/named_user.h"
 #include "store/folders.h"
 
 #define JOBS_MAX 64 /* requests under way; no more is read until one is answered */
@@ -231,6 +232,8 @@ static bool is_shipped(const char *plugin)
  * plugin of the operator's, a label that is not the server's. */
 static int check_create(const struct order *o, struct err *e)
 {
+	struct named_user user;
+
 	if (!is_name(o->name))
 		return err_set(e, ERR_USAGE, "'%s' is no name of a runtime", o->name);
 	if (o->image[0] == '-' || o->image[0] == '/' || strstr(o->image, "dir:"))
@@ -241,6 +244,9 @@ static int check_create(const struct order *o, struct err *e)
 		return err_set(e, ERR_USAGE,
 			       "working_dir '%s' does not begin with a slash",
 			       o->workdir);
+	if (o->user[0] && strcmp(o->user, "root") != 0 &&
+	    named_user_read(o->user, &user, e) < 0)
+		return -1;
 	for (size_t i = 0; i < o->plugins.count; i++)
 		if (!is_shipped(o->plugins.items[i]))
 			return err_set(e, ERR_NOT_FOUND, "hutch has no plugin '%s'",
@@ -286,6 +292,8 @@ static void add_options(struct job *j, struct list *args)
 		list_addf(args, "--cpus=%.3f", s->cpus * o->factor / 1000);
 	if (*o->workdir)
 		list_addf(args, "--workdir=%s", o->workdir);
+	if (*o->user)
+		list_addf(args, "--user=%s", o->user);
 	if (o->env.count > 0)
 		list_addf(args, "--env-file=/proc/%d/fd/%d", getpid(), j->file);
 	for (size_t i = 0; i < o->plugins.count; i++)

@@ -12,6 +12,7 @@
 #include "policy/environment.h"
 #include "policy/extra_host.h"
 #include "policy/isolation.h"
+#include "policy/named_user.h"
 #include "policy/port_spec.h"
 #include "policy/units.h"
 
@@ -424,6 +425,7 @@ static int check_secrets(const struct policy *p, struct err *e)
 
 int policy_check(const struct policy *p, struct err *e)
 {
+	const bool is_named = p->user && named_user_is(p->user);
 	uint32_t uid, gid;
 
 	for (size_t i = 0; i < p->volume_count; i++)
@@ -433,7 +435,8 @@ int policy_check(const struct policy *p, struct err *e)
 	    check_writable_image(p, e) < 0 || check_upper(p, e) < 0 ||
 	    check_terminal(p, e) < 0 || check_disk(p, e) < 0 || check_missing(p, e) < 0 ||
 	    check_nesting(p, e) < 0 || check_name(p, e) < 0 ||
-	    (!policy_has_image_user(p) && policy_user(p, &uid, &gid, e) < 0))
+	    ((is_named || !policy_has_image_user(p)) &&
+	     policy_user(p, &uid, &gid, e) < 0))
 		return -1;
 	if (p->hostname && check_hostname(p->hostname, e) < 0)
 		return -1;
@@ -463,11 +466,16 @@ static const struct id_name user_names[] = {
 	{ "nogroup", 65534, true }, { 0 },
 };
 
+static uint32_t max_id(const struct policy *p)
+{
+	return p->idmap == IDMAP_RANGES ? ID_MAX : INT32_MAX;
+}
+
 /* Parses a user or group: one of `names`, or a number. */
 static int parse_id(const struct policy *p, const char *text, const struct id_name *names,
 		    uint32_t *ret, struct err *e)
 {
-	const uint64_t max = p->idmap == IDMAP_RANGES ? ID_MAX : INT32_MAX;
+	const uint64_t max = max_id(p);
 	uint64_t number;
 
 	for (; names->name; names++) {
@@ -489,11 +497,45 @@ static int parse_id(const struct policy *p, const char *text, const struct id_na
 		   "this host's");
 }
 
+/* Decides the ids of NAME=UID[:GID]; a name that hutch writes keeps its own. */
+static int parse_named(const struct policy *p, uint32_t *ret_uid, uint32_t *ret_gid,
+		       struct err *e)
+{
+	struct named_user u;
+
+	if (named_user_read(p->user, &u, e) < 0)
+		return -1;
+	for (const struct id_name *n = user_names; n->name; n++)
+		if (!strcmp(u.name, n->name))
+			u.uid = u.gid = n->id;
+	if (u.uid > max_id(p) || u.gid > max_id(p))
+		return err_set(e, ERR_USAGE,
+			       "-u %.80s: an id is up to %u with --idmap "
+			       "ranges",
+			       p->user, max_id(p));
+	*ret_uid = u.uid;
+	*ret_gid = u.gid;
+	return 0;
+}
+
+bool policy_adds_user(const struct policy *p, struct named_user *ret)
+{
+	if (!p->user || !named_user_is(p->user) ||
+	    named_user_read(p->user, ret, NULL) < 0)
+		return false;
+	for (const struct id_name *n = user_names; n->name; n++)
+		if (!strcmp(ret->name, n->name))
+			return false;
+	return true;
+}
+
 int policy_user(const struct policy *p, uint32_t *ret_uid, uint32_t *ret_gid,
 		struct err *e)
 {
 	uint32_t uid = p->image == IMAGE_HOST ? 1000 : 0, gid = uid;
 
+	if (p->user && named_user_is(p->user))
+		return parse_named(p, ret_uid, ret_gid, e);
 	if (p->user) {
 		AUTO_FREE char *name = text_copy(p->user);
 		char *colon = strchr(name, ':');

@@ -14,6 +14,7 @@
 #include "policy/egress/egress_rules.h"
 
 struct err;
+struct named_user;
 struct port_spec;
 
 enum image_kind { IMAGE_HOST, IMAGE_DIR, IMAGE_STORE };
@@ -175,8 +176,12 @@ bool policy_wants_cgroup(const struct policy *p);
  * those of an image of the store, or of a folder of the host where -u is given. */
 bool policy_has_image_user(const struct policy *p);
 
+/* Whether -u is NAME=UID[:GID] and NAME is none of the names that hutch itself writes:
+ * *ret then is the user that is added where the image has none of that name. */
+bool policy_adds_user(const struct policy *p, struct named_user *ret);
+
 /* Gives the user and group ids inside the sandbox.  A user is "root" or 0, "agent" or
- * 1000, or a number; with --idmap ranges up to 65535.  A NULL user gives the image's
- * default.  Where policy_has_image_user(), the image's files count and not this. */
+ * 1000, a number, or NAME=UID; with --idmap ranges up to 65535.  A NULL user gives the
+ * image's default.  Where policy_has_image_user(), the image's files count and not this. */
 int policy_user(const struct policy *p, uint32_t *ret_uid, uint32_t *ret_gid,
 		struct err *e);

@@ -623,7 +623,7 @@ const struct option option_table[] = {
 	{ 0, "secret", "KEY[=VALUE]", take_secret, "a variable whose value is redacted" },
 	{ 0, "secret-file", "FILE", take_secret_file, "such variables from a file" },
 	{ 'w', "workdir", "DIR", take_workdir, "working directory (default /workspace)" },
-	{ 'u', "user", "USER", take_user, "agent, root, with ranges UID[:GID]" },
+	{ 'u', "user", "USER", take_user, "agent, root, UID[:GID], or NAME=UID" },
 	{ 0, "hostname", "NAME", take_hostname, "(default hutch)" },
 	{ 0, "label", "KEY=VALUE", take_label, "a label, by which hutch ps finds it" },
 	{ 'i', "interactive", NULL, take_interactive, "pass stdin on" },

@@ -17,6 +17,7 @@
 #include "policy/egress/sandbox_name.h"
 #include "policy/extra_host.h"
 #include "policy/policy.h"
+#include "sandbox/plan/added_user.h"
 #include "sandbox/plan/limits.h"
 #include "sandbox/plan/overlay_lowers.h"
 #include "sandbox/plan/plan.h"
@@ -236,6 +237,8 @@ static char *line_of_user(const struct plan *p, const char *shell)
 {
 	static const uint32_t known[] = { 0, 1000, 65534 };
 
+	if (p->dir_user.is_added)
+		return added_user_passwd(&p->dir_user, shell);
 	return is_one_of(p->uid, known, ARRAY_LEN(known))
 		       ? text_copy("")
 		       : text_format("%u:x:%u:%u::/tmp:%s\n", p->uid, p->uid, p->gid,
@@ -246,6 +249,8 @@ static char *line_of_group(const struct plan *p)
 {
 	static const uint32_t known[] = { 0, 5, 1000, 65534 };
 
+	if (p->dir_user.is_added)
+		return added_user_group(&p->dir_user);
 	return is_one_of(p->gid, known, ARRAY_LEN(known))
 		       ? text_copy("")
 		       : text_format("%u:x:%u:\n", p->gid, p->gid);
@@ -257,15 +262,21 @@ static void add_synthesized_etc(struct plan *p, const struct policy *policy)
 
 	AUTO_FREE char *user = line_of_user(p, shell), *group = line_of_group(p);
 
+	/* The first line of an id decides its name: that of an added user comes first. */
+	const char *first = p->dir_user.is_added ? user : "";
+	const char *last = p->dir_user.is_added ? "" : user;
+	const char *first_group = p->dir_user.is_added ? group : "";
+	const char *last_group = p->dir_user.is_added ? "" : group;
+
 	add_file(p, "/etc/passwd",
 		 text_format(
-			 "root:x:0:0:root:/root:%s\n"
+			 "%sroot:x:0:0:root:/root:%s\n"
 			 "agent:x:1000:1000:agent:/home/agent:%s\n"
 			 "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n%s",
-			 shell, shell, user));
+			 first, shell, shell, last));
 	add_file(p, "/etc/group",
-		 text_format("root:x:0:\nagent:x:1000:\ntty:x:5:\nnogroup:x:65534:\n%s",
-			     group));
+		 text_format("%sroot:x:0:\nagent:x:1000:\ntty:x:5:\nnogroup:x:65534:\n%s",
+			     first_group, last_group));
 	add_file(p, "/etc/nsswitch.conf",
 		 text_copy("passwd: files\ngroup: files\nhosts: files dns\n"
 			   "protocols: files\nservices: files\n"));
@@ -327,12 +338,15 @@ static void add_proc(struct plan *p)
  * read-only folders of the root, and only /dev/shm stays writable, as docker has it. */
 static void add_scratch(struct plan *p, bool is_read_only)
 {
+	const char *home = p->dir_user.is_added ? p->dir_user.home
+			   : p->uid == 0	? "/root"
+						: "/home/agent";
 	const struct {
 		const char *path;
 		mode_t mode;
 	} folders[] = { { "/tmp", 01777 },
 			{ "/run", 0755 },
-			{ p->uid == 0 ? "/root" : "/home/agent", 0755 },
+			{ home, 0755 },
 			{ "/workspace", 0755 } };
 
 	for (size_t i = 0; i < ARRAY_LEN(folders); i++)
@@ -517,6 +531,28 @@ static bool add_own_layer(struct plan *p, const struct policy *policy,
 	return true;
 }
 
+/* Adds the lines of a user that the image lacks, and the user's home, to the sandbox's own
+ * layer. */
+static int add_user(struct plan *p, const struct image_user *user, const char *shell,
+		    const struct list *lowers, struct err *e)
+{
+	AUTO_FREE char *home = text_format("home/%s", user->name);
+	struct overlay_lowers_entry found[] = { { .path = "home" }, { .path = home } };
+	AUTO_FREE char *passwd = NULL, *group = NULL;
+
+	if (added_user_files(user, shell, lowers, &passwd, &group, e) < 0)
+		return -1;
+	add_file(p, "/etc/passwd", passwd);
+	add_file(p, "/etc/group", group);
+	passwd = group = NULL; /* the plan's */
+	overlay_lowers_look(lowers, found, ARRAY_LEN(found));
+	if (found[1].error == ENOENT && add_own_folder(p, &found[0])) {
+		add_dir(p, user->home, 0755);
+		give_last(p);
+	}
+	return 0;
+}
+
 /* Plans an overlay as the root, with the image below and the files that are written
  * above it.  /dev is a tmpfs of its own: the image's /dev may contain anything, so an
  * overlay cannot reliably hold the mount points of devices. */
@@ -524,7 +560,18 @@ static int plan_overlay(struct plan *p, const struct policy *policy,
 			const struct list *lowers, struct err *e)
 {
 	bool has_files = add_own_layer(p, policy, lowers);
+	const struct image_user *user = p->store_image ? &p->store_image->user
+						       : &p->dir_user;
+	AUTO_FREE char *shell = image_shell(p, policy);
 
+	if (user->is_added && !has_files)
+		return err_set(
+			e, ERR_UNSUPPORTED,
+			"-u %.80s: the user cannot be added, since the image's /etc "
+			"is no folder",
+			policy->user);
+	if (user->is_added && add_user(p, user, shell, lowers, e) < 0)
+		return -1;
 	plan_add(p, STEP_MERGE, "/");
 	if (!has_files)
 		add_own_files(p, policy);
@@ -593,12 +640,18 @@ static int plan_dir(struct plan *p, const struct policy *policy, struct err *e)
 	 * read-only. */
 	bool is_ours = (st.st_uid == geteuid() && st.st_gid == getegid()) ||
 		       policy->idmap == IDMAP_RANGES;
+	const bool is_overlay = !policy->is_image_writable && !policy->is_read_only &&
+				is_ours;
+	if (p->dir_user.is_added && !is_overlay)
+		return err_set(
+			e, ERR_UNSUPPORTED,
+			"-u %.80s: the folder has no such user, and is shown as it is",
+			policy->user);
 	if (policy->is_image_writable)
 		return check_own(path, &st, e) < 0 ? -1
 						   : plan_dir_entries(p, policy, path, e);
-	int planned = policy->is_read_only || !is_ours
-			      ? plan_dir_entries(p, policy, path, e)
-			      : plan_dir_overlay(p, policy, path, &st, e);
+	int planned = is_overlay ? plan_dir_overlay(p, policy, path, &st, e)
+				 : plan_dir_entries(p, policy, path, e);
 	return planned < 0 ? -1 : volumes_mask_image(p, policy, path, e);
 }
 

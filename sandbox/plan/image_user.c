@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "policy/named_user.h"
 #include "policy/policy.h"
 #include "policy/units.h"
 #include "sandbox/plan/image_passwd.h"
@@ -26,6 +27,15 @@ void image_user_done(struct image_user *u)
 {
 	own_free(&u->name);
 	own_free(&u->home);
+}
+
+void image_user_add(struct image_user *u, const struct named_user *from)
+{
+	u->uid = from->uid;
+	u->gid = from->gid;
+	u->name = text_copy(from->name);
+	u->home = text_format("/home/%s", from->name);
+	u->is_added = true;
 }
 
 static bool is_number(const char *text, uint32_t *ret)
@@ -114,6 +124,23 @@ static int check_mapped(const struct image_user *u, const struct policy *p, stru
 	return err_remedy(e, "leave --idmap out; or name another one with -u");
 }
 
+/* Decides it by NAME=UID[:GID]: as the image has NAME, else as the value says. */
+static int decide_named(struct image_user *u, const struct search *s, struct err *e)
+{
+	struct named_user named;
+	struct account a = { 0 };
+
+	if (named_user_read(s->policy->user, &named, e) < 0)
+		return -1;
+	int found = look_up(s, "etc/passwd", named.name, 0, &a, e);
+	if (found < 0)
+		return -1;
+	if (found)
+		return decide_name(u, named.name, s, e);
+	image_user_add(u, &named);
+	return 0;
+}
+
 /* Root is not looked up: root's ids are 0 in every image, and most images run as
  * root. */
 int image_user_decide(struct image_user *u, const struct list *lowers,
@@ -124,6 +151,12 @@ int image_user_decide(struct image_user *u, const struct list *lowers,
 	AUTO_FREE char *name = text_copy(said && *said ? said : "0");
 	char *group = strchr(name, ':');
 
+	if (p->user && named_user_is(p->user) && strncmp(p->user, "root=", 5) != 0)
+		return decide_named(u, &s, e) < 0 ? -1 : check_mapped(u, p, e);
+	if (p->user && named_user_is(p->user)) {
+		name[strlen("root")] = '\0';
+		group = NULL;
+	}
 	if (group)
 		*group++ = '\0';
 	if (!*name || !strcmp(name, "0") || !strcmp(name, "root")) {

@@ -5,6 +5,7 @@
  * line, or 0.  The files are untrusted: they are looked at only as overlay_lowers.h and
  * image_passwd.h do. */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 struct err;
@@ -14,9 +15,16 @@ struct policy;
 struct image_user {
 	uint32_t uid, gid;
 	char *name, *home; /* owned; NULL: not decided */
+	bool is_added;	   /* the image has no such user: -u was NAME=UID (named_user.h),
+			    * and the plan adds lines and a home */
 };
 
 void image_user_done(struct image_user *u);
+
+struct named_user;
+
+/* Makes it a user that is added, with the home /home/NAME. */
+void image_user_add(struct image_user *u, const struct named_user *from);
 
 /* Decides it by -u, or else by `of_image`, the User of the image's configuration, or else
  * as root.  `lowers` are the image's layers, the lowest one first. */

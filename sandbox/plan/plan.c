@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "policy/environment.h"
+#include "policy/named_user.h"
 #include "policy/policy.h"
 #include "sandbox/kernel/caps.h"
 #include "sandbox/kernel/host_user.h"
@@ -78,9 +79,9 @@ int plan_ranges(struct plan *p, const struct host_user *user, struct err *e)
 static const struct image_user *image_user_of(const struct plan *p,
 					      const struct policy *policy)
 {
-	return p->store_image		       ? &p->store_image->user
-	       : policy_has_image_user(policy) ? &p->dir_user
-					       : NULL;
+	return p->store_image ? &p->store_image->user
+	       : policy_has_image_user(policy) || p->dir_user.is_added ? &p->dir_user
+								       : NULL;
 }
 
 static int plan_ids(struct plan *p, const struct policy *policy,
@@ -89,6 +90,9 @@ static int plan_ids(struct plan *p, const struct policy *policy,
 	if (!p->store_image && policy_has_image_user(policy) &&
 	    image_user_decide_dir(&p->dir_user, policy, e) < 0)
 		return -1;
+	struct named_user named;
+	if (policy->image == IMAGE_HOST && policy_adds_user(policy, &named))
+		image_user_add(&p->dir_user, &named);
 	const struct image_user *user_inside = image_user_of(p, policy);
 	if (user_inside) {
 		p->uid = user_inside->uid;

@@ -107,7 +107,9 @@ struct plan {
 	/* set before plan_build(), borrowed: the image from the image store; NULL: the
 	 * root is no such image */
 	const struct store_image *store_image;
-	struct image_user dir_user; /* owned: the user of -u in a folder of the host */
+	struct image_user
+		dir_user;    /* owned: the user of -u in a folder of the host, and one
+				     * that is added to the host's files */
 	uint64_t namespaces; /* CLONE_NEW* */
 	struct idmaps ids;
 	bool has_ranges;      /* --idmap ranges: newuidmap and newgidmap write the id

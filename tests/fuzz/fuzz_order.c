@@ -28,7 +28,7 @@ static void check(const struct order *o)
 	if (o->kind < 0 || o->kind >= ORDER_KINDS || o->port_count > ORDER_PORTS)
 		abort();
 	if (strlen(o->name) > ORDER_IMAGE || strlen(o->image) > ORDER_IMAGE ||
-	    strlen(o->workdir) > 4096)
+	    strlen(o->workdir) > 4096 || strlen(o->user) > ORDER_USER)
 		abort();
 	for (size_t i = 0; i < o->port_count; i++)
 		if (o->ports[i] == 0)

@@ -49,6 +49,33 @@ caps() {
 	[ "$output" = 'uid=0(root) gid=1000(agent) groups=1000(agent)' ]
 }
 
+@test "-u NAME=UID is a user of that name with a home" {
+	inside -u openhands=1000 sh -c 'id; whoami; echo $HOME $USER; touch ~/x && ls -ld ~ | cut -d" " -f3'
+	[ "${lines[0]}" = 'uid=1000(openhands) gid=1000(openhands) groups=1000(openhands)' ]
+	[[ ${lines[*]:1} == 'openhands /home/openhands openhands openhands' ]]
+	inside -u build_er-2=12345:7 sh -c 'id; echo $HOME'
+	[ "${lines[0]}" = 'uid=12345(build_er-2) gid=7(build_er-2) groups=7(build_er-2)' ]
+	[ "${lines[1]}" = /home/build_er-2 ]
+	[ "$(caps -u openhands=1000)" = 0000000000000000 ]
+	inside -u root=7 id # a name that hutch writes keeps its ids
+	[ "$output" = 'uid=0(root) gid=0(root) groups=0(root)' ]
+	for user in =1 a= A=1 a:b=1 a=x a=1: 'a b=1' a=2147483648; do
+		refuses '-u takes NAME=UID' -u "$user" true
+	done
+}
+
+@test "exec knows the user of -u NAME=UID by name and by number" {
+	hutch create -u openhands=1000 box >/dev/null
+	for user in openhands 1000 1000:1000; do
+		[ "$("$HUTCH" exec -u "$user" box whoami)" = openhands ]
+	done
+	hutch exec -u openhands=1000 box true
+	[ "$status" = 125 ]
+	hutch exec -u root box true
+	[ "$status" = 125 ]
+	"$HUTCH" rm -f box
+}
+
 @test "-u with a name that is no user, or no number that can be one, is refused" {
 	for user in ghost '' 2147483648 -1 1000: :1000 0x0 '1000 ' 99999999999999999999; do
 		refuses '-u takes agent, root or a number' -u "$user" true

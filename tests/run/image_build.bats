@@ -490,7 +490,8 @@ left() {
 
 @test "devices of a context are left out, and said" {
 	from_stdin < <("$here/image_build.py" context device "$T")
-	[[ $status == 0 ]] && says '^hutch: 1 left out of the context: devices, FIFOs or sockets'
+	[ "$status" = 0 ]
+	says '^hutch: 1 left out of the context: devices, FIFOs or sockets'
 	in_image ls /d
 	[ "$output" = Dockerfile ]
 }

@@ -118,6 +118,45 @@ of the image
 	[ "$output" = /workspace ]
 }
 
+@test "-u NAME=UID adds a user that the image lacks, and is the image's user of that name where it has one" {
+	layer base
+	made img base
+	look='echo $(id -un):$(id -gn) $(id -u):$(id -g) $HOME'
+	from_image -u openhands=1000 -- sh -c "$look; echo x >~/x && cat ~/x; stat -c '%U %a' ~; cat /etc/passwd"
+	[ "${lines[*]:0:3}" = 'openhands:openhands 1000:1000 /home/openhands x openhands 755' ]
+	[ "${lines[3]}" = 'openhands:x:1000:1000:openhands:/home/openhands:/bin/sh' ]
+	[ "${lines[*]:4}" = 'root:x:0:0:root:/root:/bin/sh web:x:101:102:Web:/srv/web:/bin/sh' ]
+	from_image -u other=101 -- sh -c "$look" # the image has another name for this id
+	[ "$output" = 'other:other 101:101 /home/other' ]
+	from_image -u web=1000 -- sh -c "$look" 2>/dev/null
+	[[ $output == 'web:'*' 101:102 /srv/web' ]]
+	inside --image img -u root=5 id -u
+	[ "$output" = 0 ]
+	hutch create --image img -u openhands=1000 box
+	[ "$("$HUTCH" exec -u openhands box id -un)" = openhands ]
+	# The files are the sandbox's own, as if the image had them.
+	inside --image img -u openhands=1000 sh -c 'echo y:x:9:9::/: >>/etc/passwd && mv /etc/passwd /p && cat /p | wc -l'
+	[ "$output" = 4 ]
+}
+
+@test "a hostile image leads -u NAME=UID to no file of the host" {
+	echo secret-of-the-host >secret
+	give secret
+	for word in passwd group; do
+		layer base
+		ln -sf "$T/secret" "base/etc/$word"
+		"$HUTCH" image import base --name "link:$word"
+		hutch run --image "link:$word" -u openhands=1000 cat "/etc/$word"
+		[[ $status == 0 && $output$stderr != *secret-of* ]]
+		rm "base/etc/$word"
+		mkdir "base/etc/$word"
+		"$HUTCH" image import base --name "folder:$word"
+		hutch run --image "folder:$word" -u openhands=1000 cat "/etc/$word"
+		[[ $status == 125 && $stderr == *"/etc/$word of the image is no file"* ]]
+		rm -r base
+	done
+}
+
 @test "User sets the ids of the command, by name, number, and with a group" {
 	layer base
 	made img base user=web

@@ -46,6 +46,15 @@ in_users() {
 	[ "$output" = '700:0 / 700' ]
 	in_users -u agent
 	[ "$output" = '1000:1000 /home/agent agent' ]
+	in_users -u openhands=1000
+	[ "$output" = '1000:1000 /home/openhands openhands' ]
+	in_users -u ada=5
+	[ "$output" = '10001:8 /home/ada ada' ]
+	for form in "dir:$T/img:rw" --read-only; do
+		[[ $form == --* ]] && form=("--image" "dir:$T/img" "$form") || form=(--image "$form")
+		refuses "-u openhands=1000: the folder has no such user, and is shown as it is" \
+			"${form[@]}" -u openhands=1000 true
+	done
 	in_users -u ada -e HOME=/x
 	[ "$output" = '10001:8 /x ada' ]
 	in_users

@@ -5,7 +5,7 @@ load helpers
 
 setup() {
 	begin
-	url='' key='' server=''
+	url='' key='' server='' sessions=0
 }
 
 teardown() {
@@ -603,6 +603,49 @@ stopped() {
 	grep -qx 'hutch_sandboxes{state="running"} 1' <<<"$body"
 	ask GET /openapi.json
 	is 200 .openapi 3.1.0
+}
+
+# as NAME ID [IMAGE]: starts an action server whose command line names that user; sets id and box_key.
+as() {
+	((++sessions))
+	ask POST /start -d "$(jq -nc --arg s "$sessions" --arg i "${3-}" --argjson c "$actions" --arg n "$1" --arg u "$2" \
+		'{session_id: $s, image: $i, command: ($c + ["--username", $n, "--user-id", $u])}')"
+	is "${code_of_start-200}"
+	id=$(of .runtime_id)
+}
+
+@test "the user of a runtime has the name and id that its command line says" {
+	can_build
+	serve
+	as openhands 1000
+	runs 'whoami; id -u; echo $HOME; cd; touch made && echo made'
+	is 200 .content $'openhands\n1000\n/home/openhands\nmade'
+	is 200 .extras.metadata.username openhands
+	as root 0
+	runs 'whoami; id -u; echo $HOME'
+	is 200 .content $'root\n0\n/root'
+	while read -r name number is; do
+		as "$name" "$number" bb:1 # has no bash for an action
+		[ "$("$HUTCH" exec "$id" sh -c 'echo $(id -u) $HOME')" = "$is" ]
+	done <<-'E'
+		openhands 1000 1000 /home/openhands
+		root 0 0 /root
+		ada 1000 7 /
+	E
+	code_of_start=500
+	for name in 'a b' -x 'a:b' ''; do
+		as "$name" 1000
+		[[ $(of .detail) == *'-u takes NAME=UID'* ]]
+	done
+	as openhands 1e3
+	stop_server
+}
+
+@test "the operator's user wins over the one of a command line" {
+	serve -- -u root
+	as openhands 1000
+	runs 'id -u'
+	is 200 .content 0
 }
 
 # --- builds of images ---------------------------------------------------------------

@@ -299,6 +299,8 @@ def more_than_allowed():
     assert os.path.exists(there + "/plugin.json")  # a plugin that hutch would take
     for plugin in (there, "/x", "../jupyter", "jupyter,vscode", "jupyter=1", "--privileged"):
         front.refuses("create", "not_found", name=name("c"), plugins=[plugin])
+    for user in ("--privileged", "agent", "0", "x=1=2", "x=1\n", "../x=1"):
+        front.refuses("create", "usage", name=name("c"), image="host", user=user)
     for odd in ({"name": "../x"}, {"name": "--all"}, {"name": "r1"}, {"workdir": "--volume=/:/x"}, {"env": ["=x"]},
                 {"env": ["x"]}):
         front.refuses("create", "usage", **{"name": name("c"), **odd})
