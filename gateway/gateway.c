@@ -339,6 +339,7 @@ static int start(struct gateway *g, const int fds[2], const struct http_tls *tls
 		 struct err *e)
 {
 	const struct http_events events = { .context = g,
+					    .bodies = &g->bodies,
 					    .head = on_head,
 					    .part = on_part,
 					    .complete = on_complete,
@@ -358,7 +359,9 @@ static int start(struct gateway *g, const int fds[2], const struct http_tls *tls
 int gateway_run(const struct serve *s, int link, const int fds[2],
 		const struct http_tls *tls, struct err *e)
 {
-	struct gateway g = { .serve = s, .started_ms = clock_ms() };
+	struct gateway g = { .serve = s,
+			     .started_ms = clock_ms(),
+			     .bodies = { .max = s->body_memory } };
 
 	if (loop_init(&g.loop, e) < 0 || spawn_link_init(&g.link, &g.loop, link, e) < 0)
 		return -1;

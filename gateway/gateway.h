@@ -75,6 +75,7 @@ struct gateway {
 	struct http *servers[2]; /* NULL: there is none */
 	struct native_stream *streams; /* owned, each by its visit */
 	struct image_builds builds;
+	struct http_bodies bodies;
 	struct timer patience;	 /* how long a stop waits for requests */
 	int64_t started_ms;
 	bool is_stopping, is_over;

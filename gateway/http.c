@@ -16,6 +16,7 @@
 #define IDLE_S	   60	       /* a connection on which nothing moves is closed */
 #define FORM_BYTES (64u << 10) /* of a form, held at once */
 #define PIECE	   (32u << 10)
+#define RETRY_S	   "2"	       /* behind which a client may try again */
 #define STREAM_MAX (16u << 20) /* bytes of a stream that its client has not taken */
 
 enum body { BODY_REFUSED, BODY_WHOLE, BODY_PARTS, BODY_BYTES };
@@ -39,6 +40,7 @@ struct http_request {
 	enum body takes;
 	uint64_t room; /* bytes of the body that may still come */
 	uint64_t came; /* bytes of BODY_BYTES */
+	uint64_t counted; /* bytes of this request in the memory of all bodies */
 	struct buffer body;
 	struct MHD_PostProcessor *form; /* owned */
 	struct list fields;		/* of the answer: name and value in turn */
@@ -255,6 +257,30 @@ static void give_bytes(struct http_request *r, const char *bytes, size_t len)
 	r->http->events.part(r->http->events.context, r, &part);
 }
 
+/* Takes room in the memory of all bodies, or answers that there is none. */
+static bool take_room(struct http_request *r, uint64_t len)
+{
+	struct http_bodies *all = r->http->events.bodies;
+
+	if (!all)
+		return true;
+	if (len > all->max - all->used) {
+		refuse(r, MHD_HTTP_SERVICE_UNAVAILABLE,
+		       "The server has no memory for this body now");
+		return false;
+	}
+	all->used += len;
+	r->counted += len;
+	return true;
+}
+
+static void give_room_back(struct http_request *r)
+{
+	if (r->http->events.bodies)
+		r->http->events.bodies->used -= r->counted;
+	r->counted = 0;
+}
+
 static void take(struct http_request *r, const char *bytes, size_t len)
 {
 	if (r->reply)
@@ -264,6 +290,8 @@ static void take(struct http_request *r, const char *bytes, size_t len)
 		return;
 	}
 	r->room -= len;
+	if (r->takes == BODY_WHOLE && !take_room(r, len))
+		return;
 	if (r->takes == BODY_WHOLE && !buffer_append(&r->body, bytes, len))
 		refuse(r, MHD_HTTP_CONTENT_TOO_LARGE, "The body is too large");
 	else if (r->takes == BODY_PARTS &&
@@ -275,6 +303,8 @@ static void take(struct http_request *r, const char *bytes, size_t len)
 
 static void begin_form(struct http_request *r)
 {
+	if (!take_room(r, FORM_BYTES))
+		return;
 	r->form = MHD_create_post_processor(r->connection, FORM_BYTES, on_form, r);
 	if (!r->form && !r->reply)
 		refuse(r, MHD_HTTP_UNPROCESSABLE_CONTENT, "The body is no form");
@@ -356,6 +386,7 @@ static void on_completed(void *context, struct MHD_Connection *c, void **ret,
 		(void)MHD_destroy_post_processor(r->form); /* the rest is not wanted */
 	if (r->reply)
 		MHD_destroy_response(r->reply);
+	give_room_back(r);
 	buffer_done(&r->body);
 	buffer_done(&r->out);
 	list_done(&r->fields);
@@ -499,6 +530,8 @@ void http_reply(struct http_request *r, unsigned status, const char *type,
 {
 	if (http_is_answered(r))
 		return;
+	if (status == MHD_HTTP_SERVICE_UNAVAILABLE)
+		http_add(r, MHD_HTTP_HEADER_RETRY_AFTER, RETRY_S);
 	/* libmicrohttpd copies the bytes, and so does not write to them. */
 	answer(r, status, type,
 	       MHD_create_response_from_buffer(len, (void *)(uintptr_t)bytes,

@@ -31,8 +31,15 @@ struct http_part {
 	uint64_t at; /* the offset of these bytes in the part */
 };
 
+/* Memory of the bodies that are collected, of several servers together.  A request whose body
+ * has no room is answered 503. */
+struct http_bodies {
+	uint64_t max, used; /* bytes */
+};
+
 struct http_events {
 	void *context;
+	struct http_bodies *bodies; /* borrowed; NULL: they have no bound together */
 	void (*head)(void *context, struct http_request *r);
 	void (*part)(void *context, struct http_request *r, const struct http_part *p);
 	void (*complete)(void *context, struct http_request *r);
@@ -89,7 +96,8 @@ void http_go_on(struct http_request *r);
 
 /* Adds a field to the head of the answer. */
 void http_add(struct http_request *r, const char *name, const char *value);
-/* Answers with these bytes, which are copied.  Only the first answer counts. */
+/* Answers with these bytes, which are copied.  Only the first answer counts.  503 gets a
+ * Retry-After, by which clients know that they may try again. */
 void http_reply(struct http_request *r, unsigned status, const char *type,
 		const void *bytes, size_t len);
 /* Answers with a JSON text. */

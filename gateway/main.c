@@ -38,12 +38,13 @@
 
 #define DEFAULT_LISTEN	    "127.0.0.1:7478"
 #define DEFAULT_CONNECTIONS 1000
+#define DEFAULT_BODIES	    (64u << 20)
 #define PEM_MAX		    (1u << 20)
 
 /* --- the words ----------------------------------------------------------------- */
 
 struct words {
-	const char *idle, *connections, *memory, *cpus;
+	const char *idle, *connections, *bodies, *memory, *cpus;
 };
 
 static int read_flags(char **argv, struct serve *s, struct words *w)
@@ -79,6 +80,8 @@ static int read_flags(char **argv, struct serve *s, struct words *w)
 		  "pause a sandbox that is unused for so long", NULL, &w->idle },
 		{ 0, "connections", "N", "the most at once (1000)", NULL,
 		  &w->connections },
+		{ 0, "body-memory", "SIZE", "for all request bodies together (64m)", NULL,
+		  &w->bodies },
 		FLAG_QUIET,
 	};
 	const struct usage usage = {
@@ -145,6 +148,13 @@ static int check(struct serve *s, const struct words *w, struct err *e)
 			       "--connections takes 1 to 100000, not '%.60s'",
 			       w->connections);
 	s->connections = (unsigned)most;
+	s->body_memory = DEFAULT_BODIES;
+	if (w->bodies && units_parse_bytes(w->bodies, &s->body_memory, e) < 0)
+		return err_in(e, "--body-memory");
+	if (s->body_memory < GATEWAY_BODY_MAX)
+		return err_set(e, ERR_USAGE,
+			       "--body-memory %.60s: the largest body has %u MiB",
+			       w->bodies, GATEWAY_BODY_MAX >> 20);
 	if (check_builds(s, e) < 0)
 		return -1;
 	if (!s->certificate != !s->certificate_key)

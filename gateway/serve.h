@@ -25,6 +25,7 @@ struct serve {
 	uint32_t cpus;	 /* the same, in thousandths of a CPU */
 	uint64_t idle_ms;	    /* a sandbox without a request is paused; 0: never */
 	unsigned connections;	    /* the most at once */
+	uint64_t body_memory;	    /* bytes of all bodies that are collected */
 	uint64_t host_memory;	    /* bytes that this host has */
 	unsigned host_cpus;	    /* that this host has */
 	char key[129];		    /* the key of clients */

@@ -26,6 +26,7 @@ int spawn_answer_kind(const struct spawn_answer *a);
 
 typedef void spawn_done(void *context, struct spawn_answer *a);
 
+struct spawn_packet;
 struct spawn_wait;
 
 struct spawn_link {
@@ -33,6 +34,9 @@ struct spawn_link {
 	struct watch watch;
 	uint64_t last_id;
 	struct spawn_wait *waits; /* owned: requests under way */
+	/* Owned: requests that the socket had no room for, in order. */
+	struct spawn_packet *first, **last;
+	size_t queued;		  /* their bytes */
 	char *packet;		  /* owned: room for an answer */
 	void *context;
 	void (*told)(void *context);   /* the server is to stop */
@@ -42,8 +46,9 @@ struct spawn_link {
 int spawn_link_init(struct spawn_link *l, struct loop *loop, int fd, struct err *e);
 void spawn_link_done(struct spawn_link *l);
 
-/* Sends a request, whose id is set here; `done` is called once with the answer, also where the
- * request cannot be sent. */
+/* Sends a request, whose id is set here, or keeps it until the socket has room; `done` is called
+ * once with the answer, also where the request cannot be sent.  A client is to try again later
+ * where the kind of the error is "limit". */
 void spawn_link_ask(struct spawn_link *l, struct order *o, void *context,
 		    spawn_done *done);
 

@@ -49,8 +49,13 @@ static void on_spool(void *context, struct spawn_answer *a)
 
 	u->spool = a->fd;
 	a->fd = -1;
-	if (u->spool < 0)
-		refuse(v, a->message ? a->message : "no room for the upload");
+	/* A client may try again where only the moment is bad: also a spool whose descriptor
+	 * had no room in this process. */
+	if (u->spool < 0 && (!a->kind || !strcmp(a->kind, "limit")))
+		visit_fail(v, 503,
+			   a->message ? a->message : "too many uploads are under way");
+	else if (u->spool < 0)
+		refuse(v, a->message);
 	http_go_on(v->request);
 }
 

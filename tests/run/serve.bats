@@ -605,6 +605,21 @@ stopped() {
 	is 200 .openapi 3.1.0
 }
 
+@test "a burst of uploads waits, or is told to come again, and none fails" {
+	serve
+	begun one
+	raw many_uploads "$id" "$server"
+	does '[ "$(ls /tmp/up | wc -l)" = 300 ]'
+}
+
+@test "all bodies together have a bound" {
+	refused '--body-memory 39m: the largest body has 40 MiB' --body-memory 39m
+	serve --body-memory 40m
+	begun one
+	raw much_memory "$id"
+	stop_server
+}
+
 # as NAME ID [IMAGE]: starts an action server whose command line names that user; sets id and box_key.
 as() {
 	((++sessions))

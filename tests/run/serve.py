@@ -7,6 +7,7 @@ import os
 import re
 import resource
 import select
+import signal
 import socket
 import sys
 
@@ -99,6 +100,48 @@ def pipelined(server):
     requests = [server.head("GET /health"), server.head("GET /list"), post, server.head("GET /list", CLOSE)]
     assert server.send(b"".join(requests)) == [200, 200, 422, 200]
     assert server.send(*(bytes([b]) for b in b"".join(requests))) == [200, 200, 422, 200]
+
+
+def many_uploads(server, box, spawner):
+    """300 uploads that come while the spawner does nothing are all taken, or are told to come again."""
+    def send(number):
+        body = (b'--part\r\nContent-Disposition: form-data; name="file"; filename="f%d"\r\n\r\n'
+                b"x\r\n--part--\r\n" % number)
+        s = server.connect()
+        s.sendall(server.head(f"POST /{box}/upload_file?destination=/tmp/up", f"Content-Length: {len(body)}", CLOSE,
+                              "Content-Type: multipart/form-data; boundary=part") + body)
+        return s
+
+    left = list(range(300))
+    while left:
+        os.kill(int(spawner), signal.SIGSTOP)
+        sent = [(number, send(number)) for number in left]
+        assert server.lives()  # the front has read the heads before
+        os.kill(int(spawner), signal.SIGCONT)
+        said = [(number, s, read_all(s)) for number, s in sent]
+        for _, s, _ in said:
+            s.close()
+        for number, _, text in said:
+            assert statuses(text) in ([200], [503]), (number, text)
+            assert statuses(text) == [200] or b"Retry-After: " in text, text
+        left = [number for number, _, text in said if statuses(text) == [503]]
+        print(len(left), "are to come again")
+
+
+def much_memory(server, box):
+    """Bodies that have no room together are not both taken: 38 MiB wait for their end, and 30 come."""
+    path = f"POST /{box}/execute_action"
+    with server.connect() as first:
+        first.sendall(server.head(path, f"Content-Length: {39 << 20}", CLOSE) + b"x" * (38 << 20))
+        said = server.send(server.head(path, f"Content-Length: {30 << 20}", CLOSE), b"x" * (30 << 20))
+        first.sendall(b"x" * (1 << 20))
+        text = read_all(first)
+    both = said + statuses(text)
+    assert len(both) == 2 and both.count(503) == 1, both
+    assert statuses(text) != [503] or b"Retry-After: " in text, text
+    # All of it has been given back.
+    for _ in range(3):
+        assert server.send(server.head(path, f"Content-Length: {30 << 20}", CLOSE), b"x" * (30 << 20)) != [503]
 
 
 def builds_held(server):
