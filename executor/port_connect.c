@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -89,6 +90,9 @@ static int connect_to(uint16_t port, bool is_second)
 	/* Disables Nagle's algorithm: bytes that were written at once are sent at once,
 	 * since their writer has chosen when to send. */
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+	/* The kernel gives this end a port of its own, which may be the one that a server
+	 * inside binds to later; with SO_REUSEADDR on both sockets, it can (socket(7)). */
+	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
 	int got = is_second
 			  ? connect(fd, (const struct sockaddr *)&second, sizeof(second))
 			  : connect(fd, (const struct sockaddr *)&first, sizeof(first));
@@ -152,10 +156,23 @@ static void run(struct port_connect *d, struct dial *x)
 		close_one(d, x, 0);
 }
 
+/* Returns true if the socket is connected to itself: where no server listens at a port of
+ * ip_local_port_range, the kernel may give that same port to the end that connects, which
+ * then answers itself (RFC 9293, simultaneous open). */
+static bool is_own_peer(int fd, const struct sockaddr_storage *peer, socklen_t peer_len)
+{
+	struct sockaddr_storage own;
+	socklen_t len = sizeof(own);
+
+	return getsockname(fd, (struct sockaddr *)&own, &len) == 0 && len == peer_len &&
+	       memcmp(&own, peer, len) == 0;
+}
+
 /* Returns true if the connection is established.  The socket becomes writable once
  * connect(2) has succeeded or failed, and SO_ERROR has the error. */
 static bool is_connected(struct port_connect *d, struct dial *x)
 {
+	const struct linger at_once = { .l_onoff = 1 };
 	struct sockaddr_storage peer;
 	socklen_t len = sizeof(int), peer_len = sizeof(peer);
 	int sys = 0;
@@ -168,7 +185,15 @@ static bool is_connected(struct port_connect *d, struct dial *x)
 	}
 	/* The event that led here may have come from one of the pipes, and then the
 	 * socket may still be connecting. */
-	return getpeername(x->splice.socket, (struct sockaddr *)&peer, &peer_len) == 0;
+	if (getpeername(x->splice.socket, (struct sockaddr *)&peer, &peer_len) < 0)
+		return false;
+	if (!is_own_peer(x->splice.socket, &peer, peer_len))
+		return true;
+	/* A reset leaves no TIME_WAIT, which would keep the port from its server. */
+	(void)setsockopt(x->splice.socket, SOL_SOCKET, SO_LINGER, &at_once,
+			 sizeof(at_once));
+	try_second(d, x, ECONNREFUSED);
+	return false;
 }
 
 static void serve(struct port_connect *d, struct dial *x)

@@ -2,11 +2,18 @@
  * frame. */
 #include "executor/port_connect.h"
 
+#include <fcntl.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 
 #include <cmocka.h>
 
@@ -238,6 +245,41 @@ static void test_there_is_a_bound_and_descriptors_are_counted(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* Leaves this process in a network of its own, whose sockets all get the same port. */
+static bool has_one_port(uint16_t port)
+{
+	const int spaces = CLONE_NEWNET | (geteuid() == 0 ? 0 : CLONE_NEWUSER);
+	struct ifreq loopback = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+
+	if (unshare(spaces) < 0)
+		return false;
+	AUTO_CLOSE int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	AUTO_CLOSE int range =
+		open("/proc/sys/net/ipv4/ip_local_port_range", O_WRONLY | O_CLOEXEC);
+	return ioctl(fd, SIOCSIFFLAGS, &loopback) == 0 &&
+	       dprintf(range, "%d %d\n", port, port) > 0;
+}
+
+/* The last test: it leaves the network of the others. */
+static void
+test_a_connection_with_itself_is_refused_and_leaves_the_port_free(void **state)
+{
+	struct scene *s = *state;
+	const int yes = 1;
+	const struct sockaddr_in at = { .sin_family = AF_INET,
+					.sin_port = htons(s->port) };
+
+	if (!has_one_port(s->port))
+		skip(); /* this host lets the user make no network namespace */
+	start(s, ID, s->port);
+	must_say(s, MSG_CLOSED, ID, ECONNREFUSED);
+	AUTO_CLOSE int server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(setsockopt(server, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)),
+			 0);
+	assert_int_equal(bind(server, (const struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(listen(server, 1), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -248,6 +290,7 @@ int main(void)
 		TEST(test_a_reset_of_the_server_is_told_without_finished),
 		TEST(test_words_that_crossed_are_ignored),
 		TEST(test_there_is_a_bound_and_descriptors_are_counted),
+		TEST(test_a_connection_with_itself_is_refused_and_leaves_the_port_free),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
