@@ -46,6 +46,7 @@ static void write_create(const struct order *o, struct buffer *to)
 	json_write_text(to, "workdir", o->workdir ? o->workdir : "");
 	json_write_text(to, "user", o->user ? o->user : "");
 	json_write_bool(to, "main", o->is_main);
+	json_write_bool(to, "whole", o->is_whole);
 	json_write_format(to, "factor", "%.3f", o->factor > 0 ? o->factor : 1);
 	write_list(to, "argv", &o->argv);
 	write_list(to, "env", &o->env);
@@ -115,19 +116,27 @@ static int read_ports(const struct json_at *root, struct order *o, struct err *e
 	return 0;
 }
 
+static int read_bool(const struct json_at *root, const char *key, bool *ret,
+		     struct err *e)
+{
+	struct json_at at;
+
+	return json_member(root, key, &at) ? json_bool(&at, ret, e) : 0;
+}
+
 static int read_all(const struct json_at *root, struct order *o, struct err *e)
 {
-	static const char *const keys[] = { "id",      "do",   "name",	 "image",
-					    "workdir", "user", "main",	 "factor",
-					    "argv",    "env",  "labels", "plugins",
-					    "ports",   "tags", NULL };
-	struct json_at is_main, factor;
+	static const char *const keys[] = { "id",      "do",   "name",   "image",
+					    "workdir", "user", "main",   "whole",
+					    "factor",  "argv", "env",    "labels",
+					    "plugins", "ports", "tags",  NULL };
+	struct json_at factor;
 
 	o->id = json_member_uint(root, "id", 0); /* first: each refusal names it */
 	if (json_only(root, keys, e) < 0)
 		return -1;
-	if (json_member(root, "main", &is_main) &&
-	    json_bool(&is_main, &o->is_main, e) < 0)
+	if (read_bool(root, "main", &o->is_main, e) < 0 ||
+	    read_bool(root, "whole", &o->is_whole, e) < 0)
 		return -1;
 	o->factor = 1;
 	if (json_member(root, "factor", &factor) && json_number(&factor, &o->factor, e) < 0)

@@ -4,8 +4,9 @@
  * where the request made one, a descriptor beside it:
  *
  *	{"id":1,"do":"create","name":"r0…","image":"debian:12","workdir":"/workspace",
- *	 "user":"openhands=1000","main":false,"factor":1,"argv":[],"env":["K=V"],"labels":["session=x"],"plugins":["jupyter"],
- *	 "ports":[60000]}			{"id":1} and a control connection
+ *	 "user":"openhands=1000","main":false,"whole":false,"factor":1,"argv":[],
+ *	 "env":["K=V"],"labels":["session=x"],"plugins":["jupyter"],"ports":[60000]}
+ *						{"id":1} and a control connection
  *	{"id":2,"do":"attach","name":"r0…"}	{"id":2} and a control connection
  *	{"id":3,"do":"list"}			{"id":3} and a file: NAME\tSTATE\tKIND\tSESSION\tEPOCH\n...
  *	{"id":3,"do":"resumed","name":"r0…"}	{"id":3,"said":N}, how often it was resumed by now
@@ -58,6 +59,7 @@ struct order {
 	char *workdir; /* owned; "": the image's */
 	char *user;    /* owned; "root", NAME=UID[:GID]; "": the image's */
 	bool is_main;
+	bool is_whole; /* argv is the whole command; else it comes behind the image's Entrypoint */
 	double factor; /* by which the operator's limits of memory and CPUs are multiplied */
 	struct list argv, env, labels, plugins;
 	struct list tags;	     /* of ORDER_BUILD */

@@ -277,9 +277,12 @@ static void start_box(struct visit *v, enum box_kind kind, const char *session,
 	box_use(b, s, on_started);
 }
 
+/* A command of the runtime API begins with its program: the stock one names the same program
+ * as the Entrypoint of the stock image. */
 static void fill_main(struct order *o, const struct list *command)
 {
 	o->is_main = true;
+	o->is_whole = command->count > 0;
 	for (size_t i = 0; i < command->count; i++)
 		list_add(&o->argv, command->items[i]);
 	memcpy(o->ports, main_ports, sizeof(main_ports));

@@ -300,6 +300,8 @@ static void add_options(struct job *j, struct list *args)
 		list_addf(args, "--plugin=%s", o->plugins.items[i]);
 	for (size_t i = 0; i < o->port_count; i++)
 		list_addf(args, "--publish=127.0.0.1:0:%u", o->ports[i]);
+	if (o->is_main && o->is_whole)
+		list_add(args, "--entrypoint=");
 	for (size_t i = 0; i < s->options.count; i++)
 		list_add(args, s->options.items[i]);
 	if (o->is_main)

@@ -266,7 +266,7 @@ static int check_command(const struct policy *p, struct err *e)
 			e, "actions come on its stdin, one JSON object a line; in a "
 			   "sandbox that has a name: hutch act NAME [--stream]");
 	}
-	if (p->entrypoint && p->image != IMAGE_STORE)
+	if (p->entrypoint && *p->entrypoint && p->image != IMAGE_STORE)
 		return err_set(e, ERR_USAGE,
 			       "--entrypoint is for an image that has one, of the "
 			       "store");

@@ -361,8 +361,10 @@ tar" ]
 	refuses '--pull takes missing, always or never' --pull sometimes --image img true
 }
 
-@test "--entrypoint without an image is an error" {
+@test "--entrypoint without an image is an error, unless it says that there is none" {
 	refuses '--entrypoint is for an image' --entrypoint ls true
+	inside --entrypoint '' echo here
+	[ "$output" = here ]
 }
 
 @test "an image is in use as long as its sandbox lives, and not longer" {

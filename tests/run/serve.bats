@@ -459,6 +459,25 @@ stopped() {
 	is 200 .state stopped
 }
 
+@test "the command of a runtime stands for the Entrypoint of its image" {
+	image root
+	"$HUTCH" image import root --name root >/dev/null
+	mkdir context
+	printf 'FROM root\nENTRYPOINT ["/usr/bin/sleep"]\nCMD ["1000"]\n' >context/Dockerfile
+	"$HUTCH" image build -q -t sleeps context >/dev/null
+	serve -- --volume /usr:/usr:ro
+	ask POST /start -d '{"session_id":"one","image":"sleeps","command":"/usr/bin/sleep 2000"}'
+	is 200 .status running
+	id=$(of .runtime_id)
+	method info '{}'
+	is 200 '.main.argv | join(" ")' '/usr/bin/sleep 2000'
+	ask POST /start -d '{"session_id":"two","image":"sleeps"}'
+	is 200 .status running
+	id=$(of .runtime_id)
+	method info '{}'
+	is 200 '.main.argv | join(" ")' '/usr/bin/sleep 1000'
+}
+
 @test "a wrong request for a sandbox is refused with its reason" {
 	serve
 	for text in '{"imag":"x"}' '{"env":[]}' '{"env":{"A":1}}' '{"ports":[0]}' '{"ports":["80"]}' '{"command":"true"}' \
