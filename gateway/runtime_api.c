@@ -10,6 +10,7 @@
 #include "base/json_write.h"
 #include "base/own.h"
 #include "gateway/routes.h"
+#include "gateway/survey.h"
 #include "policy/json/json.h"
 
 #define ACTION_SERVER "openhands.runtime.action_execution_server"
@@ -386,8 +387,18 @@ static void runtime(struct visit *v)
 
 struct batch {
 	struct buffer *json;
+	struct survey *survey;
 	struct boxes *all;
 };
+
+static void ask_session(void *context, const char *id)
+{
+	struct batch *batch = context;
+	struct box *b = box_by_session(batch->all, id);
+
+	if (b)
+		survey_add(batch->survey, b);
+}
 
 static void add_session(void *context, const char *id)
 {
@@ -398,10 +409,10 @@ static void add_session(void *context, const char *id)
 		write_runtime(batch->json, b);
 }
 
-static void sessions(struct visit *v)
+static void write_sessions(struct visit *v)
 {
 	struct buffer json;
-	struct batch batch = { &json, &v->gateway->boxes };
+	struct batch batch = { .json = &json, .all = &v->gateway->boxes };
 
 	json_write_begin(&json);
 	json_write_open(&json, NULL, "[");
@@ -410,7 +421,23 @@ static void sessions(struct visit *v)
 	visit_reply(v, &json);
 }
 
-static void list_all(struct visit *v)
+static void sessions(struct visit *v)
+{
+	struct survey *s = survey_begin(v, write_sessions);
+	struct batch batch = { .survey = s, .all = &v->gateway->boxes };
+
+	http_query_each(v->request, "ids", &batch, ask_session);
+	survey_end(s);
+}
+
+/* The app server takes each runtime of the list for one that runs, and pauses the oldest if
+ * there are too many. */
+static bool is_listed(const struct box *b)
+{
+	return !b->is_removed && (b->state == BOX_STARTING || b->state == BOX_RUNNING);
+}
+
+static void write_list(struct visit *v)
 {
 	struct buffer json;
 
@@ -418,10 +445,20 @@ static void list_all(struct visit *v)
 	json_write_open(&json, NULL, "{");
 	json_write_open(&json, "runtimes", "[");
 	for (const struct box *b = v->gateway->boxes.first; b; b = b->next)
-		if (!b->is_removed)
+		if (is_listed(b))
 			write_runtime(&json, b);
 	json_write_close(&json, "]}");
 	visit_reply(v, &json);
+}
+
+static void list_all(struct visit *v)
+{
+	struct survey *s = survey_begin(v, write_list);
+
+	for (struct box *b = v->gateway->boxes.first; b; b = b->next)
+		if (is_listed(b))
+			survey_add(s, b);
+	survey_end(s);
 }
 
 /* --- pause, resume, stop ------------------------------------------------------ */

@@ -302,6 +302,8 @@ raw() {
 	ask POST /pause -d "{\"runtime_id\":\"$id\"}"
 	is 200 .status paused
 	is 200 .pod_status paused
+	ask GET /list # has those that run
+	is 200 '.runtimes | map(.session_id) | join(" ")' one
 	ask POST /pause -d "{\"runtime_id\":\"$id\"}"
 	is 200 .status paused
 	ask POST /resume -d "{\"runtime_id\":\"$id\"}"
@@ -476,6 +478,23 @@ stopped() {
 	id=$(of .runtime_id)
 	method info '{}'
 	is 200 '.main.argv | join(" ")' '/usr/bin/sleep 1000'
+}
+
+@test "a server that was killed tells the ports of its runtimes as before" {
+	serve
+	ask POST /start -d '{"session_id":"one","image":"","command":["sleep","1000"]}'
+	is 200 '.url | startswith("http://127.0.0.1:")'
+	local before; before=$(of .url)
+	kill -KILL "$server"
+	served 137
+	serve
+	ask GET /list
+	is 200 '.runtimes[0].url' "$before"
+	kill -KILL "$server"
+	served 137
+	serve
+	ask GET '/sessions/batch?ids=one&ids=none'
+	is 200 'map(.url) | join(" ")' "$before"
 }
 
 @test "a wrong request for a sandbox is refused with its reason" {
