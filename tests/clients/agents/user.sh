@@ -48,17 +48,19 @@ mcp_clients() {
 	for way in legacy modern; do
 		PATH=$STORE/e2b/bin:$PATH node "$STORE/mcp-modules/mcp_sdk.mjs" $way || echo "not ok - npm's client ends, $way"
 	done
-	# The inspector gives a server few of its variables.
-	PATH=$STORE/e2b/bin:$PATH "$STORE/mcp-modules/node_modules/.bin/mcp-inspector" --cli \
-		-e XDG_RUNTIME_DIR="$XDG_RUNTIME_DIR" "$HUTCH" mcp --method tools/call \
-		--tool-name exec --tool-arg 'command=echo hi' >"$T/inspected" 2>&1 || true
-	if grep -q '"stdout": "hi' "$T/inspected"; then
-		echo "ok - MCP's inspector calls a tool"
-	else
-		sed 's/^/# /' "$T/inspected"
-		echo "not ok - MCP's inspector calls a tool"
-	fi
 	"$HUTCH" ps -q | xargs -r "$HUTCH" rm -f >/dev/null
+}
+
+# sessions: a whole session of each client with hutch serve or hutch mcp, and with its server killed amid it.
+sessions() {
+	"$STORE/openhands-v0/bin/python" "$here/session_openhands.py"
+	"$STORE/openhands/bin/python" "$here/session_workspace.py"
+	"$STORE/openhands-app/bin/python" "$here/session_app.py"
+	NODE=$STORE/e2b/bin/node MODULES=$STORE/e2b-modules "$STORE/e2b/bin/python" "$here/session_e2b.py"
+	cp "$here/session_mcp.mjs" "$STORE/mcp-modules/"
+	PATH=$STORE/e2b/bin:$PATH MODULES=$STORE/mcp-modules "$STORE/mcp/bin/python" "$here/session_mcp.py"
+	PATH=$STORE/e2b/bin:$PATH INSPECTOR=$STORE/mcp-modules/node_modules/.bin/mcp-inspector \
+		"$STORE/mcp/bin/python" "$here/session_inspector.py"
 }
 
 # number: gives each test its number, and makes other lines, such as those of a client, comments.
@@ -99,6 +101,7 @@ agents() {
 	PYTHONPATH=$PYTHONPATH:$T/installed "$STORE/inspect/bin/python" "$here/inspect_eval.py"
 	PYTHONPATH=$PYTHONPATH:$T/installed checks
 	mcp_clients
+	sessions
 	"$STORE/openhands/bin/python" "$here/openhands_conversation.py"
 	"$STORE/openhands-app/bin/python" "$here/openhands_app.py"
 	"$STORE/openhands-v0/bin/python" "$here/openhands_runtime.py"
