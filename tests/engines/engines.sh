@@ -121,16 +121,17 @@ work_end() {
 	rm -rf --one-file-system "$work"
 }
 
-# tally FILE: prints "N ok, N skipped, N not" of the TAP in FILE.  A suite that ends before its plan
-# has come, or before it printed all that it planned, has one more that is not ok.
+# tally FILE: prints "N ok, N skipped, N not" of the TAP in FILE.  Tests that were planned and never
+# came are not ok, and so is the end of a suite before its plan.
 tally() {
 	awk '/^[ \t]*ok .*# *[Ss][Kk][Ii][Pp]/ { skipped++; next }
 		/^ok / { ok++ }
 		/^not ok / { failed++ }
-		/^1\.\.[0-9]+/ { planned = substr($1, 4) + 0; has_plan = 1 }
+		/^1\.\.[0-9]+/ { planned += substr($1, 4); has_plan = 1 }
 		END {
-			if (!has_plan || planned > ok + skipped + failed)
-				failed++
+			seen = ok + skipped + failed
+			if (!has_plan || planned > seen)
+				failed += has_plan ? planned - seen : 1
 			printf "%d ok, %d skipped, %d not\n", ok, skipped, failed
 		}' "$1"
 }
@@ -160,13 +161,21 @@ program_name() {
 
 # apart COMMAND...: runs the command as root with processes, mounts and /run of its own, so that
 # containers which a suite leaves behind end with it.  Where cgroups of version 1 stand beside the
-# unified hierarchy, only the former are left: crun takes both together for version 2.
+# unified hierarchy, only the former are left: crun takes both together for version 2.  Frozen
+# processes are thawed at the end, since a freezer of version 1 holds back even SIGKILL
+# (cgroup-v1/freezer-subsystem.rst).
 apart() {
 	# shellcheck disable=SC2016 # of the inner shell
-	unshare --mount --pid --fork --kill-child --mount-proc sh -c '
+	unshare --mount --pid --fork --kill-child --mount-proc bash -c '
 		mount -t tmpfs -o mode=755 tmpfs /run || exit
 		[ ! -d /sys/fs/cgroup/unified ] || umount /sys/fs/cgroup/unified || exit
-		"$@"; exit' - "$@"
+		"$@"
+		code=$?
+		cat /proc/[0-9]*/cgroup 2>/dev/null | sed -n "s,^[0-9]*:freezer:/\(..*\),\1,p" | sort -u |
+			while read -r name; do
+				echo THAWED >"/sys/fs/cgroup/freezer/$name/freezer.state"
+			done
+		exit $code' - "$@"
 }
 
 # cgroups_remove NAME: removes the cgroups of a suite that are called NAME, and those below.
