@@ -742,8 +742,8 @@ $(UNIT_BIN):
 	$(call say,LINK)
 	$(Q)$(CC) $(HOST_EXTRA) $(LINKER) -o $@ $(filter %.o %.a,$^) $(UNIT_LIBS)
 
-$(B)/tests/unit/openapi $(B)/tests/unit/serve_confine $(B)/tests/unit/serve_http: UNIT_LIBS += -lmicrohttpd -larchive
-$(B)/host/tests/unit/test_openapi.o: UNIT_FLAGS += -Iinclude
+$(addprefix $(B)/tests/unit/,openapi serve_confine serve_http serve_job): UNIT_LIBS += -lmicrohttpd -larchive
+$(addprefix $(B)/host/tests/unit/test_,openapi.o serve_job.o): UNIT_FLAGS += -Iinclude
 
 $(B)/tests/unit/memmove: $(MUSL_PARTS)
 

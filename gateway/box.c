@@ -333,6 +333,20 @@ static void ask_info(struct box *b)
 	fail(b, BOX_FAILED, e.kind, e.message);
 }
 
+/* The state of a sandbox to which there is no connection.  A living sandbox is asked again where
+ * only the moment was bad. */
+static enum box_state state_without(const struct box *b, const struct spawn_answer *a)
+{
+	const bool is_for_now = !a->kind || !strcmp(a->kind, "timeout") ||
+				!strcmp(a->kind, "limit");
+
+	if (b->state == BOX_STARTING)
+		return BOX_FAILED;
+	if (is_for_now)
+		return b->state;
+	return !strcmp(a->kind, "not_found") ? BOX_ENDED : BOX_FAILED;
+}
+
 static void on_connection(void *context, struct spawn_answer *a)
 {
 	struct box *b = context;
@@ -348,11 +362,7 @@ static void on_connection(void *context, struct spawn_answer *a)
 	}
 	if (a->kind || a->fd < 0) {
 		b->is_opening = false;
-		fail(b,
-		     a->kind && !strcmp(a->kind, "not_found") && b->state != BOX_STARTING
-			     ? BOX_ENDED
-			     : BOX_FAILED,
-		     spawn_answer_kind(a),
+		fail(b, state_without(b, a), spawn_answer_kind(a),
 		     a->message ? a->message : "the spawner gave no connection");
 		return;
 	}

@@ -14,8 +14,8 @@
 #include "gateway/order.h"
 #include "gateway/routes.h"
 
-/* Requests of one sandbox's clients at once: libmicrohttpd does not notice that a client has
- * gone that waits for its answer, so that those of one sandbox could take all connections. */
+/* Requests of one sandbox's clients at once, also of clients that have gone: those of one sandbox
+ * could take all connections. */
 #define VISITS_MAX 200
 #define STOP_MS	   10000 /* how long a stop waits for requests under way */
 

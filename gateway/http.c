@@ -16,6 +16,7 @@
 #define IDLE_S	   60	       /* a connection on which nothing moves is closed */
 #define FORM_BYTES (64u << 10) /* of a form, held at once */
 #define PIECE	   (32u << 10)
+#define LEFT_MAX   1000 /* requests without a client whose answers are outstanding */
 #define RETRY_S	   "2"	       /* behind which a client may try again */
 #define STREAM_MAX (16u << 20) /* bytes of a stream that its client has not taken */
 
@@ -28,13 +29,18 @@ struct http {
 	struct timer timer;
 	struct http_events events;
 	unsigned count;
+	/* Requests whose clients have gone while a handler was to answer later, which has a
+	 * pointer to each; and those of them that have been answered. */
+	struct http_request *left, *answered;
+	unsigned left_count;
 	bool must_run; /* a connection was resumed or broken off since the last run began */
 };
 
 struct http_request {
 	struct http *http;
-	struct MHD_Connection *connection;
-	struct watch client; /* of a stream; its descriptor is libmicrohttpd's */
+	struct http_request *next;	   /* of those whose clients have gone */
+	struct MHD_Connection *connection; /* NULL: the client has gone */
+	struct watch client;		   /* its descriptor is libmicrohttpd's */
 	char *method, *path; /* owned */
 	void *user;
 	enum body takes;
@@ -47,10 +53,39 @@ struct http_request {
 	struct MHD_Response *reply;	/* owned: the answer, until it is queued */
 	unsigned status;
 	bool is_held, is_repeated, is_suspended, is_queued, is_in_callback, is_complete;
-	bool is_stream, is_watched, is_ended, is_aborted, was_full;
+	bool is_gone, is_stream, is_watched, is_ended, is_aborted, was_full;
 	struct buffer out;
 	void (*drained)(void *context, struct http_request *r);
 };
+
+static void free_request(struct http_request *r)
+{
+	struct http *h = r->http;
+
+	h->events.closed(h->events.context, r);
+	if (r->form)
+		(void)MHD_destroy_post_processor(r->form); /* the rest is not wanted */
+	if (r->reply)
+		MHD_destroy_response(r->reply);
+	if (h->events.bodies)
+		h->events.bodies->used -= r->counted;
+	buffer_done(&r->body);
+	buffer_done(&r->out);
+	list_done(&r->fields);
+	free(r->method);
+	free(r->path);
+	free(r);
+}
+
+static void free_answered(struct http *h)
+{
+	while (h->answered) {
+		struct http_request *r = h->answered;
+
+		h->answered = r->next;
+		free_request(r);
+	}
+}
 
 /* --- the loop ---------------------------------------------------------------- */
 
@@ -60,6 +95,7 @@ static void run(struct http *h)
 
 	h->must_run = false;
 	(void)MHD_run(h->daemon); /* fails only for a daemon of another mode */
+	free_answered(h);
 	/* The run itself may have resumed another connection, or broken one off, which the
 	 * next run takes up; MHD_get_timeout() does not know of it. */
 	if (h->must_run)
@@ -114,11 +150,17 @@ static void on_gone(void *context, uint32_t events)
 
 	(void)events;
 	unwatch_client(r);
-	http_abort(r);
+	if (r->is_stream) {
+		http_abort(r);
+	} else if (r->http->left_count < LEFT_MAX) {
+		r->is_gone = true;
+		resume(r); /* on_request() closes the connection */
+	}
 }
 
-/* A stream with nothing to send is suspended, and libmicrohttpd does not look at a suspended
- * connection: a client that has gone would keep what the stream holds. */
+/* A stream with nothing to send, and a request that is answered later, are suspended, and
+ * libmicrohttpd does not look at a suspended connection: a client that has gone would keep the
+ * connection. */
 static void watch_client(struct http_request *r)
 {
 	const union MHD_ConnectionInfo *info =
@@ -220,6 +262,8 @@ static enum MHD_Result settle(struct http_request *r)
 	/* Until http_go_on() a handler has the request in its hands, also an answered one. */
 	if (r->reply && !r->is_held)
 		return queue(r);
+	if (!r->is_held && r->is_complete && !r->is_watched)
+		watch_client(r);
 	if (r->is_held || r->is_complete)
 		suspend(r);
 	return MHD_YES;
@@ -272,13 +316,6 @@ static bool take_room(struct http_request *r, uint64_t len)
 	all->used += len;
 	r->counted += len;
 	return true;
-}
-
-static void give_room_back(struct http_request *r)
-{
-	if (r->http->events.bodies)
-		r->http->events.bodies->used -= r->counted;
-	r->counted = 0;
 }
 
 static void take(struct http_request *r, const char *bytes, size_t len)
@@ -346,7 +383,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *c,
 	(void)version;
 	if (is_new)
 		*ret = r = request_new(context, c, path, method);
-	if (!r || r->is_queued)
+	if (!r || r->is_queued || r->is_gone)
 		return MHD_NO;
 	r->is_in_callback = true;
 	if (is_new) {
@@ -368,6 +405,36 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *c,
 	return settle(r);
 }
 
+/* Keeps a request whose client has gone until its handler answers it. */
+static void leave(struct http_request *r)
+{
+	struct http *h = r->http;
+
+	r->connection = NULL;
+	r->is_suspended = false;
+	r->next = h->left;
+	h->left = r;
+	h->left_count++;
+}
+
+/* The handler may still have the request in its hands: it is freed by the next run. */
+static void end_left(struct http_request *r)
+{
+	struct http *h = r->http;
+
+	for (struct http_request **at = &h->left; *at; at = &(*at)->next) {
+		if (*at != r)
+			continue;
+		*at = r->next;
+		h->left_count--;
+		r->next = h->answered;
+		h->answered = r;
+		h->must_run = true;
+		loop_start(h->loop, &h->timer, 0);
+		return;
+	}
+}
+
 static void on_completed(void *context, struct MHD_Connection *c, void **ret,
 			 enum MHD_RequestTerminationCode why)
 {
@@ -380,19 +447,23 @@ static void on_completed(void *context, struct MHD_Connection *c, void **ret,
 	h->must_run |= why != MHD_REQUEST_TERMINATED_COMPLETED_OK;
 	*ret = NULL;
 	unwatch_client(r);
-	h->events.closed(h->events.context, r);
 	h->count--;
-	if (r->form)
-		(void)MHD_destroy_post_processor(r->form); /* the rest is not wanted */
-	if (r->reply)
-		MHD_destroy_response(r->reply);
-	give_room_back(r);
-	buffer_done(&r->body);
-	buffer_done(&r->out);
-	list_done(&r->fields);
-	free(r->method);
-	free(r->path);
-	free(r);
+	if (r->is_gone && !r->reply)
+		leave(r);
+	else
+		free_request(r);
+}
+
+/* At the bound of connections libmicrohttpd does not watch its listening socket, and watches it
+ * again in the run behind the one in which a connection was closed. */
+static void on_connection(void *context, struct MHD_Connection *c, void **ret,
+			  enum MHD_ConnectionNotificationCode what)
+{
+	struct http *h = context;
+
+	(void)c;
+	(void)ret;
+	h->must_run |= what == MHD_CONNECTION_NOTIFY_CLOSED;
 }
 
 /* --- what a handler asks ----------------------------------------------------- */
@@ -409,12 +480,16 @@ const char *http_path(const struct http_request *r)
 
 const char *http_header(const struct http_request *r, const char *name)
 {
-	return MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, name);
+	return r->connection
+		       ? MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, name)
+		       : NULL;
 }
 
 const char *http_query(const struct http_request *r, const char *name)
 {
-	return MHD_lookup_connection_value(r->connection, MHD_GET_ARGUMENT_KIND, name);
+	return r->connection ? MHD_lookup_connection_value(r->connection,
+							   MHD_GET_ARGUMENT_KIND, name)
+			     : NULL;
 }
 
 struct query {
@@ -439,6 +514,8 @@ void http_query_each(const struct http_request *r, const char *name, void *conte
 {
 	struct query q = { name, context, each };
 
+	if (!r->connection)
+		return;
 	(void)MHD_get_connection_values(r->connection, MHD_GET_ARGUMENT_KIND, on_query,
 					&q);
 }
@@ -507,8 +584,14 @@ void http_add(struct http_request *r, const char *name, const char *value)
 static void answer(struct http_request *r, unsigned status, const char *type,
 		   struct MHD_Response *reply)
 {
+	if (!r->connection) {
+		MHD_destroy_response(reply); /* NULL is allowed */
+		end_left(r);
+		return;
+	}
 	if (!reply) /* no memory: the connection is closed without an answer */
 		return;
+	unwatch_client(r);
 	(void)MHD_add_response_header(reply, MHD_HTTP_HEADER_CONTENT_TYPE, type);
 	for (size_t i = 0; i + 1 < r->fields.count; i += 2)
 		/* A value with a line end is refused by libmicrohttpd, and left out. */
@@ -572,13 +655,18 @@ void http_stream(struct http_request *r, unsigned status, const char *type,
 {
 	if (http_is_answered(r))
 		return;
+	if (!r->connection) {
+		end_left(r);
+		return;
+	}
+	unwatch_client(r);
 	r->is_stream = true;
 	r->drained = drained;
 	buffer_init(&r->out, STREAM_MAX);
-	watch_client(r);
 	answer(r, status, type,
 	       MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, PIECE, on_piece, r,
 						 NULL));
+	watch_client(r);
 }
 
 bool http_write(struct http_request *r, const void *bytes, size_t len)
@@ -602,6 +690,10 @@ void http_end(struct http_request *r)
 
 void http_abort(struct http_request *r)
 {
+	if (!r->connection) {
+		end_left(r);
+		return;
+	}
 	r->is_aborted = true;
 	http_end(r);
 }
@@ -626,6 +718,7 @@ static struct MHD_Daemon *start(struct http *h, int fd, unsigned most,
 		{ MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S, NULL },
 		{ MHD_OPTION_CONNECTION_MEMORY_LIMIT, POOL_BYTES, NULL },
 		{ MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)on_completed, h },
+		{ MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, h },
 		{ MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL },
 		{ MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)unescape, NULL },
 		{ MHD_OPTION_END, 0, NULL },
@@ -633,10 +726,11 @@ static struct MHD_Daemon *start(struct http *h, int fd, unsigned most,
 		{ MHD_OPTION_END, 0, NULL },
 	};
 
+	const size_t end = ARRAY_LEN(options) - 3;
 	if (has_tls) {
-		options[8] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_KEY, 0,
-						      (void *)(uintptr_t)tls->key };
-		options[9] =
+		options[end] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_KEY, 0,
+							(void *)(uintptr_t)tls->key };
+		options[end + 1] =
 			(struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_CERT, 0,
 						 (void *)(uintptr_t)tls->certificate };
 	}
@@ -701,5 +795,9 @@ void http_free(struct http *h)
 	loop_unwatch(h->loop, &h->watch);
 	loop_stop(h->loop, &h->timer);
 	MHD_stop_daemon(h->daemon);
+	while (h->left)
+		end_left(h->left);
+	free_answered(h);
+	loop_stop(h->loop, &h->timer);
 	free(h);
 }

@@ -8,6 +8,10 @@
  *	closed		the request has been answered, or its client is gone: the request
  *			does not exist after this callback
  *
+ * A client that goes, or half-closes its connection, while the answer to its whole request is
+ * outstanding gives the connection back at once.  The request lives on until its handler answers
+ * it: the handler need not know, but has no head and query any more.
+ *
  * A body that the request's handler has not taken is refused (413).  A request whose head is
  * ambiguous is refused (400): two lengths, a length beside chunks, two hosts, a coding that is
  * not "chunked", a blank in the name of a field.

@@ -32,10 +32,10 @@ struct job {
 	struct hutch *handle; /* owned; NULL: none */
 	struct watch watch;
 	int file; /* owned: the variables, or the context of a build; -1: none */
+	struct timer timer;
 	/* The rest is for builds alone. */
 	struct job *next;
 	struct command *command;
-	struct timer timer;
 	bool is_late;
 };
 
@@ -43,6 +43,11 @@ struct job {
 void job_succeed(struct job *j, int fd);
 void job_fail(struct job *j, const char *kind, const char *message);
 void job_fail_err(struct job *j, const struct err *e);
+
+/* Lets a connection to a sandbox fail that is not there in time: a supervisor that does not answer
+ * would keep its place among the requests under way for ever. */
+#define JOB_CONNECT_MS 20000
+void job_limit(struct job *j);
 
 /* Builds an image by `hutch image build` (ORDER_BUILD). */
 void job_build(struct job *j);

@@ -20,7 +20,6 @@ void job_build_forget(struct job *j)
 		if (*at != j)
 			continue;
 		*at = j->next;
-		loop_stop(&s->loop, &j->timer);
 		return;
 	}
 }

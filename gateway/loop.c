@@ -12,7 +12,7 @@
 
 int loop_init(struct loop *l, struct err *e)
 {
-	*l = (struct loop){ .epoll = epoll_create1(EPOLL_CLOEXEC) };
+	*l = (struct loop){ .epoll = epoll_create1(EPOLL_CLOEXEC), .now = clock_ms() };
 	return l->epoll < 0 ? err_sys(e, "epoll_create1") : 0;
 }
 
@@ -57,7 +57,7 @@ void loop_start(struct loop *l, struct timer *t, int64_t after_ms)
 	struct timer **at = &l->timers;
 
 	loop_stop(l, t);
-	t->due = clock_ms() + (after_ms > 0 ? after_ms : 0);
+	t->due = l->now + (after_ms > 0 ? after_ms : 0);
 	while (*at && (*at)->due <= t->due)
 		at = &(*at)->next;
 	t->next = *at;
@@ -68,16 +68,14 @@ static int wait_ms(const struct loop *l, int most_ms)
 {
 	if (!l->timers)
 		return most_ms;
-	int64_t left = l->timers->due - clock_ms();
+	int64_t left = l->timers->due - l->now;
 	left = left < 0 ? 0 : left > INT32_MAX ? INT32_MAX : left;
 	return most_ms < 0 || left < most_ms ? (int)left : most_ms;
 }
 
-static void expire(struct loop *l)
+void loop_expire(struct loop *l)
 {
-	const int64_t now = clock_ms();
-
-	while (l->timers && l->timers->due <= now) {
+	while (l->timers && l->timers->due <= l->now) {
 		struct timer *t = l->timers;
 
 		loop_stop(l, t);
@@ -88,10 +86,13 @@ static void expire(struct loop *l)
 int loop_step(struct loop *l, int most_ms, struct err *e)
 {
 	struct epoll_event events[AT_ONCE];
+
+	l->now = clock_ms(); /* the callbacks of the last turn took time */
 	const int count = epoll_wait(l->epoll, events, AT_ONCE, wait_ms(l, most_ms));
 
 	if (count < 0 && errno != EINTR)
 		return err_sys(e, "epoll_wait");
+	l->now = clock_ms();
 	const uint64_t before = l->removals;
 	for (int i = 0; i < count; i++) {
 		const struct watch *w = events[i].data.ptr;
@@ -102,6 +103,6 @@ int loop_step(struct loop *l, int most_ms, struct err *e)
 		if (l->removals != before)
 			break;
 	}
-	expire(l);
+	loop_expire(l);
 	return 0;
 }

@@ -27,6 +27,7 @@ struct loop {
 	int epoll;	      /* owned */
 	struct timer *timers; /* those that run */
 	bool is_over;
+	int64_t now;	   /* in ms of clock.h, read once a turn */
 	uint64_t removals; /* counts loop_unwatch(): events that were fetched before one
 			    * are fetched again */
 };
@@ -39,9 +40,13 @@ void loop_done(struct loop *l);
 int loop_watch(struct loop *l, struct watch *w, uint32_t events, struct err *e);
 void loop_unwatch(struct loop *l, struct watch *w);
 
-/* Starts a timer, or starts it anew; 0 ms or less: it expires in the next round. */
+/* Starts a timer, or starts it anew, from the turn's time on; 0 ms or less: it expires in the next
+ * round. */
 void loop_start(struct loop *l, struct timer *t, int64_t after_ms);
 void loop_stop(struct loop *l, struct timer *t);
+
+/* Calls the callbacks of the timers that are due at l->now. */
+void loop_expire(struct loop *l);
 
 /* Waits for events, at most `most_ms` (-1: without an end), and calls the callbacks of
  * those that came. */

@@ -40,6 +40,7 @@ static void job_free(struct job *j)
 {
 	struct spawner *s = j->s;
 
+	loop_stop(&s->loop, &j->timer);
 	job_build_forget(j);
 	if (j->handle) {
 		if (j->watch.fd > 0)
@@ -335,16 +336,29 @@ static void create(struct job *j)
 		watch_handle(j);
 }
 
+static void on_late(void *context)
+{
+	job_fail(context, "timeout", "the sandbox's supervisor does not answer");
+}
+
+void job_limit(struct job *j)
+{
+	j->timer = (struct timer){ .context = j, .expired = on_late };
+	loop_start(&j->s->loop, &j->timer, JOB_CONNECT_MS);
+}
+
 static void attach(struct job *j)
 {
 	const struct hutch_how how = { .size = sizeof(how),
 				       .program = j->s->serve->hutch };
 	struct hutch_error e;
 
-	if (hutch_attach(j->order.name, &how, &j->handle, &e) < 0)
+	if (hutch_attach(j->order.name, &how, &j->handle, &e) < 0) {
 		fail_hutch(j, &e);
-	else
-		watch_handle(j);
+		return;
+	}
+	job_limit(j);
+	watch_handle(j);
 }
 
 /* --- what programs do --------------------------------------------------------- */

@@ -643,6 +643,14 @@ stopped() {
 	is 200 .openapi 3.1.0
 }
 
+@test "a client that is gone amid an action keeps no connection, and the action goes on" {
+	serve --connections 1
+	begun one
+	does 'mkfifo /tmp/fifo'
+	raw gone_amid "$id"
+	stop_server
+}
+
 @test "a burst of uploads waits, or is told to come again, and none fails" {
 	serve
 	begun one

@@ -3,6 +3,7 @@
 
 ADDRESS is HOST:PORT.  A case ends with 0, or with the line that failed.
 """
+import json
 import os
 import re
 import resource
@@ -142,6 +143,24 @@ def much_memory(server, box):
     # All of it has been given back.
     for _ in range(3):
         assert server.send(server.head(path, f"Content-Length: {30 << 20}", CLOSE), b"x" * (30 << 20)) != [503]
+
+
+def gone_amid(server, box):
+    """A client that goes amid an action gives its connection, the only one, to the next; the action goes on,
+    and a retry gets its answer."""
+    action = json.dumps({"action": {"action": "run", "id": 7, "timestamp": "then",
+                                    "args": {"command": "cat /tmp/fifo"}}}).encode()
+    path = f"POST /{box}/execute_action"
+    with server.connect() as s:
+        s.sendall(server.head(path, f"Content-Length: {len(action)}") + action)
+    # The fifo is opened when the action has opened it, too.
+    write = json.dumps({"argv": ["sh", "-c", "echo goes on >/tmp/fifo"]}).encode()
+    head = server.head(f"POST /v1/sandboxes/{box}/exec", f"Content-Length: {len(write)}", CLOSE)
+    assert server.send(head + write) == [200]
+    with server.connect() as s:
+        s.sendall(server.head(path, f"Content-Length: {len(action)}", CLOSE) + action)
+        text = read_all(s)
+    assert b'"content":"goes on"' in text, text
 
 
 def builds_held(server):

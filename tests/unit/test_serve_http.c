@@ -139,10 +139,101 @@ static void test_a_request_wakes_the_stream_of_another(void **state)
 	(void)alarm(0);
 }
 
+/* --- a client that goes ------------------------------------------------------------ */
+
+struct waiting {
+	struct http_request
+		*request; /* whose answer is outstanding; NULL: there is none */
+	unsigned closed;
+};
+
+static void on_complete_later(void *context, struct http_request *r)
+{
+	struct waiting *w = context;
+
+	w->request = r;
+}
+
+static void on_closed_later(void *context, struct http_request *r)
+{
+	struct waiting *w = context;
+
+	assert_ptr_equal(r, w->request);
+	w->request = NULL;
+	w->closed++;
+}
+
+/* How a handler may answer a request whose client has gone. */
+static void reply(struct http_request *r)
+{
+	http_reply(r, 200, "text/plain", "late", 4);
+	http_reply(r, 500, "text/plain", "again", 5);
+}
+
+static void stream(struct http_request *r)
+{
+	http_stream(r, 200, "text/plain", NULL);
+	(void)http_write(r, "late", 4);
+	http_end(r);
+}
+
+static void abort_it(struct http_request *r)
+{
+	http_abort(r);
+	http_abort(r);
+}
+
+static void go_away_amid(void (*answer)(struct http_request *r))
+{
+	struct waiting w = { 0 };
+	const struct http_events events = { .context = &w,
+					    .head = on_head,
+					    .complete = on_complete_later,
+					    .closed = on_closed_later };
+	struct sockaddr_in at;
+	struct loop l;
+	struct err e;
+	int fd = listening(&at);
+
+	(void)alarm(PATIENCE_S);
+	assert_int_equal(loop_init(&l, &e), 0);
+	struct http *h = http_new(&l, fd, 8, NULL, &events, &e);
+	assert_non_null(h);
+	int client = connected(&at);
+	ask(client);
+	while (!w.request)
+		assert_int_equal(loop_step(&l, -1, &e), 0);
+	assert_int_equal(http_count(h), 1);
+	own_close(&client);
+	while (http_count(h) >
+	       0) /* the connection is given back, and the request is there */
+		assert_int_equal(loop_step(&l, -1, &e), 0);
+	assert_int_equal(w.closed, 0);
+	assert_null(http_header(w.request, "Host"));
+	assert_string_equal(http_path(w.request), "/");
+	answer(w.request);
+	assert_non_null(w.request); /* the handler may still use it */
+	while (w.closed == 0)
+		assert_int_equal(loop_step(&l, -1, &e), 0);
+	http_free(h);
+	assert_int_equal(w.closed, 1);
+	loop_done(&l);
+	(void)alarm(0);
+}
+
+static void test_a_client_that_goes_gives_its_connection_back(void **state)
+{
+	(void)state;
+	go_away_amid(reply);
+	go_away_amid(stream);
+	go_away_amid(abort_it);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_request_wakes_the_stream_of_another),
+		cmocka_unit_test(test_a_client_that_goes_gives_its_connection_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
