@@ -262,7 +262,7 @@ USES_gateway/zip := base archive
 FILES_gateway/relay := mcp_merge mcp_message mcp_names mcp_relay mcp_servers
 USES_gateway/relay := base policy/json
 
-FILES_gateway := action_server box command copy download e2b_api e2b_code e2b_connect e2b_envd e2b_files \
+FILES_gateway := action_server box command connect_frames copy download e2b_api e2b_code e2b_connect e2b_envd e2b_files \
     e2b_filesystem e2b_input e2b_process e2b_sandbox e2b_watch epochs fields gateway guard http image_build job_build keys listen loop mcp_sse \
     native_api native_methods native_stream order runtime_api \
     serve_confine spawner spawn_link survey upload

@@ -96,16 +96,11 @@ enum connect_code {
 	CONNECT_CODES
 };
 
-#define CONNECT_HEADER 5 /* bytes in front of each message of a stream */
-
 /* Whether the request is, and its answer must be, a stream of messages. */
 bool connect_is_stream(const struct visit *v);
 /* Reads the request: its body, or the one message of a stream.  false: it is answered.  Frees
  * *ret_doc with json_free(). */
 bool connect_read(struct visit *v, struct json **ret_doc, struct json_at *ret);
-/* Reads the header of a message: 1, its length is in *ret; 0: there is too little; -1: it is
- * none. */
-int connect_header(const uint8_t *bytes, size_t len, size_t *ret);
 
 /* Answers with an error: a status and a JSON text, or the end of a stream. */
 void connect_fail(struct visit *v, enum connect_code code, const char *message);

@@ -5,10 +5,8 @@
 #include "base/err.h"
 #include "base/json_write.h"
 #include "base/own.h"
+#include "gateway/connect_frames.h"
 #include "gateway/e2b.h"
-
-#define FLAG_END    2
-#define MESSAGE_MAX (16u << 20)
 
 static const struct {
 	const char *name;
@@ -43,19 +41,6 @@ bool connect_is_stream(const struct visit *v)
 
 /* --- reading -------------------------------------------------------------------- */
 
-int connect_header(const uint8_t *bytes, size_t len, size_t *ret)
-{
-	if (len < CONNECT_HEADER)
-		return 0;
-	const size_t size = (size_t)bytes[1] << 24 | (size_t)bytes[2] << 16 |
-			    (size_t)bytes[3] << 8 | bytes[4];
-	/* No compression was offered, and a client ends its stream by the end of its body. */
-	if (bytes[0] != 0 || size > MESSAGE_MAX)
-		return -1;
-	*ret = size;
-	return 1;
-}
-
 static bool parse(struct visit *v, const char *text, size_t len, struct json **ret_doc,
 		  struct json_at *ret)
 {
@@ -78,8 +63,9 @@ static bool parse(struct visit *v, const char *text, size_t len, struct json **r
 
 bool connect_read(struct visit *v, struct json **ret_doc, struct json_at *ret)
 {
-	size_t len, size;
+	size_t len;
 	const char *text = http_body(v->request, &len);
+	struct connect_frame frame;
 
 	if (has_type(v, "application/json"))
 		return parse(v, text, len, ret_doc, ret);
@@ -89,9 +75,8 @@ bool connect_read(struct visit *v, struct json **ret_doc, struct json_at *ret)
 		http_reply(v->request, 415, "text/plain", "", 0);
 		return false;
 	}
-	if (connect_header((const uint8_t *)text, len, &size) == 1 &&
-	    size == len - CONNECT_HEADER)
-		return parse(v, text + CONNECT_HEADER, size, ret_doc, ret);
+	if (connect_next(&text, &len, &frame) == 1 && len == 0)
+		return parse(v, frame.text, frame.len, ret_doc, ret);
 	connect_fail(
 		v, CONNECT_INVALID_ARGUMENT,
 		"the body must be one message that is not compressed: a byte 0, four bytes "
@@ -157,10 +142,9 @@ static void send_message(struct visit *v, uint8_t flags, struct buffer *json)
 {
 	AUTO_FREE char *text = json_write_end(json);
 	const size_t len = strlen(text);
-	const uint8_t header[CONNECT_HEADER] = { flags, (uint8_t)(len >> 24),
-						 (uint8_t)(len >> 16),
-						 (uint8_t)(len >> 8), (uint8_t)len };
+	uint8_t header[CONNECT_HEADER];
 
+	connect_header(flags, len, header);
 	(void)http_write(v->request, header, sizeof(header));
 	(void)http_write(v->request, text, len);
 }
@@ -182,6 +166,6 @@ void connect_end(struct visit *v, enum connect_code code, const char *message)
 		json_write_close(&json, "}");
 	}
 	json_write_close(&json, "}");
-	send_message(v, FLAG_END, &json);
+	send_message(v, CONNECT_FLAG_END, &json);
 	http_end(v->request);
 }

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/json_write.h"
 #include "base/own.h"
+#include "gateway/connect_frames.h"
 #include "gateway/e2b_process.h"
 
 #define INPUT_PIECE (512u << 10) /* bytes of input in one call */
@@ -207,9 +208,10 @@ static bool read_message(struct visit *v, const char *text, size_t len, struct i
 
 void process_stream_input(struct visit *v)
 {
-	size_t len, size;
+	size_t len;
 	const char *body = http_body(v->request, &len);
 	struct e2b_process *p = NULL;
+	struct connect_frame frame;
 	int found;
 
 	if (!v->box || !v->box->handle || v->box->state != BOX_RUNNING) {
@@ -217,14 +219,10 @@ void process_stream_input(struct visit *v)
 		return;
 	}
 	struct input *i = input_new(v, len);
-	while ((found = connect_header((const uint8_t *)body, len, &size)) == 1 &&
-	       size <= len - CONNECT_HEADER) {
-		if (!read_message(v, body + CONNECT_HEADER, size, i, &p))
+	while ((found = connect_next(&body, &len, &frame)) == 1)
+		if (!read_message(v, frame.text, frame.len, i, &p))
 			return;
-		body += CONNECT_HEADER + size;
-		len -= CONNECT_HEADER + size;
-	}
-	if (len > 0 || !p)
+	if (found < 0 || !p)
 		connect_fail(v, CONNECT_INVALID_ARGUMENT,
 			     "the stream of messages is broken");
 	else
