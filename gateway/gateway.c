@@ -221,7 +221,7 @@ static void on_head(void *context, struct http_request *r)
 
 	if (!v)
 		return;
-	*v = (struct visit){ .gateway = g, .request = r };
+	*v = (struct visit){ .gateway = g, .request = r, .began_ms = g->loop.now };
 	http_set_user(r, v);
 	g->requests++;
 	if (!check(v)) {
@@ -256,11 +256,25 @@ static void on_complete(void *context, struct http_request *r)
 		http_reply(r, 503, "text/plain", "", 0);
 }
 
+/* `v`: NULL where the head was refused. */
+static void log_request(struct gateway *g, const struct http_request *r,
+			const struct visit *v)
+{
+	const struct request_entry x = { .method = http_method(r),
+					 .path = http_path(r),
+					 .sandbox = v && v->box ? v->box->id : NULL,
+					 .status = http_status(r),
+					 .duration_ms = v ? g->loop.now - v->began_ms
+							  : 0 };
+
+	request_log_add(&g->log, &x);
+}
+
 static void on_closed(void *context, struct http_request *r)
 {
 	struct visit *v = http_user(r);
 
-	(void)context;
+	log_request(context, r, v);
 	if (!v)
 		return;
 	if (v->route && v->route->closed)

@@ -13,6 +13,7 @@
 #include "gateway/http.h"
 #include "gateway/image_build.h"
 #include "gateway/loop.h"
+#include "gateway/request_log.h"
 #include "gateway/serve.h"
 #include "gateway/spawn_link.h"
 
@@ -65,6 +66,7 @@ struct visit {
 	char *words[VISIT_WORDS]; /* owned: the components for each "*" */
 	size_t word_count;
 	void *state; /* the handler's */
+	int64_t began_ms;
 };
 
 struct gateway {
@@ -76,6 +78,7 @@ struct gateway {
 	struct native_stream *streams; /* owned, each by its visit */
 	struct image_builds builds;
 	struct http_bodies bodies;
+	struct request_log log;
 	struct timer patience;	 /* how long a stop waits for requests */
 	int64_t started_ms;
 	bool is_stopping, is_over;

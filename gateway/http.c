@@ -608,6 +608,11 @@ bool http_is_answered(const struct http_request *r)
 	return r->reply || r->is_queued;
 }
 
+unsigned http_status(const struct http_request *r)
+{
+	return r->is_queued ? r->status : 0;
+}
+
 void http_reply(struct http_request *r, unsigned status, const char *type,
 		const void *bytes, size_t len)
 {

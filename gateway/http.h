@@ -107,6 +107,8 @@ void http_reply(struct http_request *r, unsigned status, const char *type,
 /* Answers with a JSON text. */
 void http_reply_json(struct http_request *r, unsigned status, const char *json);
 bool http_is_answered(const struct http_request *r);
+/* The status of the answer that was sent; 0: none was. */
+unsigned http_status(const struct http_request *r);
 
 /* Answers with a stream, of an unknown length.  http_write() copies the bytes and returns
  * false once HTTP_WAITING or more of them wait: `drained` is called when fewer than half

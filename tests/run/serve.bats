@@ -709,6 +709,65 @@ as() {
 	is 200 .content 0
 }
 
+# --- the log ---------------------------------------------------------------------
+
+# logged JQ: prints the result of a jq program for each line of the log, which must be an object with all members.
+logged() {
+	grep -v '^hutch: clients send the key' "$T/err" | jq -e -c -a "
+		if (keys == [\"component\", \"fields\", \"level\", \"message\", \"sandbox\", \"time\"] and
+			(.fields | keys == [\"duration_ms\", \"method\", \"path\", \"status\"]) and .component == \"serve\" and
+			(.time | test(\"^[0-9-]{10}T[0-9:]{8}[.][0-9]{3}Z$\")) and (.fields.duration_ms | type == \"number\"))
+		then $1 else error(\"\\(.)\") end"
+}
+
+@test "the log has one object a line about each request" {
+	export HUTCH_LOG_LEVEL=info HUTCH_LOG_FORMAT=json
+	serve
+	ask GET '/health?key=secret'
+	ask GET /none
+	bare GET /list
+	begun one
+	runs true
+	ask POST "/$id/execute_action" -d '{"action":{"action":"none"}}'
+	ask GET $'/a%0a%1b%22%e2%80%a8%ff'
+	raw gone "$id"
+	stop_server
+	[ "$(logged '[.level, .fields.method, .fields.path, .fields.status, .sandbox]' | head -7)" = "$(
+		cat <<-E
+			["info","GET","/health",200,null]
+			["info","GET","/none",404,null]
+			["info","GET","/list",403,null]
+			["info","POST","/start",200,null]
+			["info","POST","/$id/execute_action",200,"$id"]
+			["warn","POST","/$id/execute_action",500,"$id"]
+			["info","GET","/a\\n\\u001b\\"\\u2028\\u00ff",404,null]
+		E
+	)" ]
+	[[ $(<"$T/err") != *secret* && $(<"$T/err") != *"$key"* ]]
+	(($(logged '.fields.status' | wc -l) > 7))
+}
+
+@test "a log that nobody reads holds no request up, and the next line says what is lost" {
+	export HUTCH_LOG_LEVEL=info HUTCH_LOG_FORMAT=json
+	mkfifo "$T/err"
+	exec 7<>"$T/err"
+	serve
+	for _ in {1..300}; do # of half a KiB each, where the pipe has room for 64
+		printf 'url = "%s/%0400d"\noutput = /dev/null\n' "$url" 0
+	done >urls
+	curl -sS -m "$PATIENCE" -K urls
+	ask GET /health
+	is 200
+	for _ in {1..50}; do
+		read -r -t "$PATIENCE" line <&7
+	done
+	ask GET /health
+	until [[ $line == *'"status":200,'*'"lost":'* ]]; do
+		read -r -t "$PATIENCE" line <&7
+	done
+	exec 7>&-
+}
+
 # --- builds of images ---------------------------------------------------------------
 
 # context FILE...: writes the context of files in the folder ctx to ctx.b64, as OpenHands sends it.
