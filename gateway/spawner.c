@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +55,26 @@ static void job_free(struct job *j)
 	watch_link(s);
 }
 
+/* Waits until the front takes its answers.  False: a signal has come first, and a front that
+ * was taken over must not keep the server from its end. */
+static bool wait_for_front(const struct spawner *s)
+{
+	struct pollfd both[] = { { .fd = s->link.fd, .events = POLLOUT },
+				 { .fd = s->signals.fd, .events = POLLIN } };
+
+	while (poll(both, ARRAY_LEN(both), -1) < 0 && errno == EINTR)
+		;
+	return both[1].revents == 0;
+}
+
+static bool send_all(const struct spawner *s, const struct msghdr *m)
+{
+	while (sendmsg(s->link.fd, m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		if (errno != EAGAIN || !wait_for_front(s))
+			return false;
+	return true;
+}
+
 /* Sends an answer, and ends the job.  The front reads all the time; one that does not is
  * broken, and is waited for. */
 static void send_answer(struct job *j, const char *json, int fd)
@@ -74,7 +95,7 @@ static void send_answer(struct job *j, const char *json, int fd)
 		c->cmsg_len = CMSG_LEN(sizeof(int));
 		memcpy(CMSG_DATA(c), &fd, sizeof(fd));
 	}
-	if (sendmsg(j->s->link.fd, &m, MSG_NOSIGNAL) < 0)
+	if (!send_all(j->s, &m))
 		j->s->is_over = true;
 	job_free(j);
 }

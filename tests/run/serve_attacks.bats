@@ -75,3 +75,24 @@ attack() {
 @test "a front signals, limits and starts nothing, and opens no file" {
 	attack confined
 }
+
+@test "a flood of packets without a reader takes nothing, and does not keep the server from its end" {
+	attack flood
+}
+
+@test "an executor that is killed amid actions is told to each client" {
+	attack executor_killed
+}
+
+@test "ten thousand idle connections leave the server well" {
+	attack idle_connections
+}
+
+@test "a false socket in a sandbox's place leaves the server well" {
+	attack fake_sockets
+}
+
+@test "another user of this machine reaches nothing of the server" {
+	is_root || skip "started by an ordinary user"
+	BUILD=$BUILD timeout "$PATIENCE" "$here/serve_attacks.py" "$HUTCH" stranger
+}

@@ -1,8 +1,10 @@
 #!/usr/bin/env -S python3 -SE
 """serve_attacks.py HUTCH CASE: attacks `hutch serve` as a client with a key, as a stranger, and in
 the place of its front (serve_front.c, in $BUILD)."""
+import contextlib
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -21,8 +23,8 @@ def hutch(*words):
 class Server:
     """`hutch serve`, and clients of it."""
 
-    def __init__(self, *words):
-        key = tempfile.mkdtemp() + "/key"
+    def __init__(self, *words, key=None):
+        key = key or tempfile.mkdtemp() + "/key"
         self.process = subprocess.Popen(
             [HUTCH, "serve", "-q", "--listen", "127.0.0.1:0", "--key-file", key, *words],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
@@ -97,6 +99,11 @@ class Front:
         self.process.stdin.flush()
         got = self.process.stdout.readline()
         return json.loads(got.removeprefix("+")), got.startswith("+")
+
+    def say(self, word):
+        self.process.stdin.write(word + "\n")
+        self.process.stdin.flush()
+        return self.process.stdout.readline()
 
     def refuses(self, do, kind, **members):
         got, _ = self.ask(do, **members)
@@ -274,6 +281,146 @@ def operators_options(s):
     assert info["image"] == "host", info
 
 
+def executor_killed(s):
+    runtime, key = s.start("session")
+    hutch("exec", runtime, "mkfifo", "/tmp/begun")
+    action = {"action": {"action": "run", "args": {"command": "echo >/tmp/begun; sleep 1000"}}}
+    acting = [s.begin("POST", f"/{runtime}/execute_action", action, **{"X-Session-API-Key": key}) for _ in range(3)]
+    hutch("exec", runtime, "cat", "/tmp/begun")  # the first action runs
+    os.kill(s.call("POST", f"/v1/sandboxes/{runtime}/info", {})[1]["pid"], signal.SIGKILL)
+    for client in acting:
+        got = s.take(client)
+        assert got[0] == 404 or got[1]["extras"]["error_id"] == "HUTCH$SANDBOX_ENDED", got
+    while s.call("GET", f"/runtime/{runtime}")[1]["status"] != "stopped":
+        pass
+    s.start("session")  # the session has room for another one
+    s.is_well()
+
+
+def idle_connections(s):
+    """Ten thousand, most of which find no place; a process of this test has room for 500."""
+    begun, hold = os.pipe(), os.pipe()
+    for _ in range(20):
+        if os.fork() == 0:
+            os.close(hold[1])
+            idle = [socket.socket() for _ in range(500)]
+            for client in idle:
+                client.setblocking(False)
+                client.connect_ex(s.address)
+            os.write(begun[1], b"x")
+            os.read(hold[0], 1)
+            os._exit(0)
+    left = 20
+    while left > 0:
+        left -= len(os.read(begun[0], left))
+    assert s.process.poll() is None
+    os.close(hold[1])
+    for _ in range(20):
+        os.wait()
+    s.is_well()
+
+
+def answer_as(client, kind):
+    """What a socket sends in a supervisor's place."""
+    with client, contextlib.suppress(OSError), client.makefile("rb") as lines:
+        while kind == "endless":
+            client.sendall(b"x" * 65536)
+        for line in lines:
+            if kind == "wrong":
+                client.sendall(b'{"jsonrpc":"2.0","id":1,"result":[]}\n\xff\n')
+            elif kind == "false":
+                number = json.loads(line)["id"]
+                result = {"protocol": 1, "labels": {"hutch.serve": "default"}, "state": [], "ports": "x", "name": None}
+                client.sendall(json.dumps({"jsonrpc": "2.0", "id": number, "result": result}).encode() + b"\n")
+            else:
+                return
+
+
+def fake(path, kind):
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path)
+    listener.listen()
+
+    def serve():
+        while True:
+            client = listener.accept()[0]
+            threading.Thread(target=answer_as, args=(client, kind), daemon=True).start()
+    threading.Thread(target=serve, daemon=True).start()
+
+
+def fake_sockets():
+    kinds = {name(digit): kind for digit, kind in zip("1234", ("endless", "wrong", "false", "closes"))}
+    for box, kind in kinds.items():
+        hutch("create", "--label", "hutch.serve=default", "--label", "hutch.serve.kind=actions", "--label",
+              f"hutch.serve.session={kind}", box)
+        path = f"{os.environ['XDG_RUNTIME_DIR']}/hutch/{box}/control.sock"
+        os.rename(path, path + ".real")
+        fake(path, kind)
+    s = Server()
+    try:
+        for box in kinds:
+            assert s.call("POST", f"/v1/sandboxes/{box}/info", {})
+            assert s.call("POST", f"/{box}/execute_action", {"action": {"action": "run", "args": {"command": "id"}}})
+            assert s.call("GET", f"/sessions/{kinds[box]}")
+        s.start("another")
+        s.is_well()
+        s.end()
+    finally:
+        s.process.kill()
+        for box in kinds:
+            path = f"{os.environ['XDG_RUNTIME_DIR']}/hutch/{box}/control.sock"
+            os.rename(path + ".real", path)
+
+
+# --- another user of this machine -------------------------------------------------------
+
+STRANGER = r"""
+import os, socket, sys
+pid, port, key, *sockets = sys.argv[1:]
+def tries(what, *words):
+    try:
+        what(*words)
+        print("a stranger can", what.__name__, *words)
+    except OSError:
+        pass
+def connect(path):
+    socket.socket(socket.AF_UNIX).connect(path)
+def read(path):
+    open(path, "rb").read(1)
+for path in sockets:
+    tries(connect, path)
+for path in key, f"/proc/{pid}/environ", f"/proc/{pid}/mem", f"/proc/{pid}/maps":
+    tries(read, path)
+tries(os.kill, int(pid), 0)
+tries(os.listdir, f"/proc/{pid}/fd")
+client = socket.create_connection(("127.0.0.1", int(port)))
+client.sendall(b"POST /start HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}")
+print(client.recv(100).split()[1].decode())
+"""
+
+
+def stranger():
+    """All folders can be entered by each user, so that the file and the sockets themselves refuse."""
+    state, room = os.environ["XDG_RUNTIME_DIR"], tempfile.mkdtemp()
+    os.chown(room, 65534, 65534)  # the user that root's server becomes
+    s = Server("--socket", room + "/socket", key=room + "/key")
+    try:
+        runtime, _ = s.start("session")
+        for folder in (room, state, f"{state}/hutch", f"{state}/hutch/{runtime}"):
+            os.chmod(folder, 0o711)
+        sockets = [room + "/socket", f"{state}/hutch/{runtime}/control.sock"]
+        front = subprocess.run(["pgrep", "-P", str(s.process.pid)], capture_output=True, text=True).stdout.split()[0]
+        for pid in (str(s.process.pid), front):
+            words = [sys.executable, "-SEc", STRANGER, pid, str(s.address[1]), room + "/key", *sockets]
+            got = subprocess.run(["setpriv", "--reuid", "12345", "--regid", "12345", "--clear-groups", *words],
+                                 capture_output=True, text=True)
+            assert (got.stdout, got.stderr) == ("403\n", ""), got
+        s.is_well()
+        s.end()
+    finally:
+        s.process.kill()
+
+
 # --- in the front's place ---------------------------------------------------------------
 
 
@@ -339,6 +486,20 @@ def builds():
         assert got["error"]["kind"] == kind, (tags, got)
 
 
+def flood():
+    front = Front()
+    front.create(name("e"))
+    before = front.descriptors()
+    for _ in range(3):
+        assert int(front.say("flood")) > 100
+        assert json.loads(front.say("drain"))["error"]["kind"] == "protocol"
+    assert front.descriptors() <= before + 1, before
+    assert "error" not in front.ask("remove", name=name("e"))[0]
+    front.say("flood")
+    front.process.terminate()
+    front.process.wait()  # it waits for its front no longer
+
+
 def long_answers():
     front = Front()
     for digit in "01234567":
@@ -352,11 +513,11 @@ def confined():
     assert got.stdout == "", got.stdout
 
 
-CASES = {f.__name__: f for f in (others_sandboxes, more_than_allowed, descriptors, builds, long_answers,
-                                        confined)}
+CASES = {f.__name__: f for f in (others_sandboxes, more_than_allowed, descriptors, builds, flood, long_answers,
+                                 confined, fake_sockets, stranger)}
 SERVED = {f.__name__: f for f in (ambiguous_heads, odd_paths, stop_at_once, body_outlives, stop_while_starting,
                                   stop_amid_actions, clients_gone, odd_uploads, odd_factors, own_key,
-                                  operators_options)}
+                                  operators_options, executor_killed, idle_connections)}
 OPTIONS = {"operators_options": ["--", "--image", "host"]}
 
 

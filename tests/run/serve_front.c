@@ -3,12 +3,15 @@
  *	serve_front HUTCH NAME [OPTION...]
  *		is the spawner of a server with this name, with options of `hutch create`.  Its
  *		front sends each line of stdin as a packet, with a descriptor beside it where the
- *		line begins with "+", or an empty file where it begins with "=", and prints the answer, which has "+" before it where a
- *		descriptor came.
+ *		line begins with "+", or an empty file where it begins with "=", and prints the
+ *		answer, which has "+" before it where a descriptor came.  The line "flood" stands
+ *		for packets until neither end takes any more, without reading, and their number
+ *		is printed; "drain" reads so many answers, and prints the last.
  *	serve_front confined
  *		gives up what the front gives up, and prints the names of what it can do then */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +33,7 @@
 #include "gateway/spawner.h"
 
 #define PACKET_MAX (1u << 20)
+#define FULL_MS	   100 /* without room: both ends' buffers are full */
 
 /* --- what a front can do ------------------------------------------------------ */
 
@@ -111,8 +115,24 @@ static void take_answer(int link, char *packet)
 	}
 }
 
+/* The front of a flood reads nothing, so that the spawner cannot answer in the end. */
+static long flood(int link)
+{
+	static const char packet[] = "{\"id\":1,\"do\":\"nothing\"}";
+	struct pollfd room = { .fd = link, .events = POLLOUT };
+	long count = 0;
+
+	while (poll(&room, 1, FULL_MS) == 1)
+		if (send(link, packet, strlen(packet), MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
+			count++;
+	printf("%ld\n", count);
+	(void)fflush(stdout);
+	return count;
+}
+
 static int front(int link, pid_t parent)
 {
+	long flooded = 0;
 	char *line = NULL, *packet = malloc(PACKET_MAX);
 	const int stdin_fd = 0, file = memfd_create("empty", MFD_CLOEXEC);
 	size_t room = 0;
@@ -125,6 +145,16 @@ static int front(int link, pid_t parent)
 		const bool has_file = line[0] == '=';
 		const size_t from = line[0] == '+' || has_file;
 
+		if (!strcmp(line, "flood\n")) {
+			flooded = flood(link);
+			continue;
+		}
+		if (!strcmp(line, "drain\n")) {
+			while (--flooded > 0)
+				(void)recv(link, packet, PACKET_MAX, 0);
+			take_answer(link, packet);
+			continue;
+		}
 		if (fd_pass_send(link, line + from, (size_t)len - from - 1,
 				 has_file ? &file : &stdin_fd, from) < 0)
 			printf("not sent: %s\n", strerror(errno));
@@ -135,11 +165,13 @@ static int front(int link, pid_t parent)
 
 static int spawner(struct serve *s, int link)
 {
-	sigset_t none;
+	sigset_t term;
 	struct err e;
 
-	(void)sigemptyset(&none);
-	const int signals = signalfd(-1, &none, SFD_CLOEXEC | SFD_NONBLOCK);
+	(void)sigemptyset(&term);
+	(void)sigaddset(&term, SIGTERM);
+	(void)sigprocmask(SIG_BLOCK, &term, NULL);
+	const int signals = signalfd(-1, &term, SFD_CLOEXEC | SFD_NONBLOCK);
 	return signals < 0 || spawner_run(s, link, signals, &e) < 0;
 }
 
