@@ -912,7 +912,7 @@ clients-test: test-deps
 
 # Other projects' suites, and container engines, with BWRAP=PROGRAM or RUNTIME=PROGRAM, else with
 # bwrap, crun and runc themselves (tests/engines/README.md).  `make engines-test-NAME` runs one.
-ENGINES := bubblewrap runtime-tools podman
+ENGINES := bubblewrap runtime-tools crun podman
 .PHONY: engines-test $(ENGINES:%=engines-test-%)
 engines-test: $(ENGINES:%=engines-test-%)
 $(ENGINES:%=engines-test-%): engines-test-%: engines-deps

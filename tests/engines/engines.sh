@@ -159,26 +159,63 @@ program_name() {
 	echo "$(basename "$1")${version:+ $version}"
 }
 
-# apart COMMAND...: runs the command as root with processes, mounts and /run of its own, so that
-# containers which a suite leaves behind end with it.  Where cgroups of version 1 stand beside the
-# unified hierarchy, only the former are left: crun takes both together for version 2.  Frozen
-# processes are thawed at the end, since a freezer of version 1 holds back even SIGKILL
-# (cgroup-v1/freezer-subsystem.rst).
-apart() {
-	# shellcheck disable=SC2016 # of the inner shell
-	unshare --mount --pid --fork --kill-child --mount-proc bash -c '
-		mount -t tmpfs -o mode=755 tmpfs /run || exit
-		[ ! -d /sys/fs/cgroup/unified ] || umount /sys/fs/cgroup/unified || exit
-		"$@"
-		code=$?
-		cat /proc/[0-9]*/cgroup 2>/dev/null | sed -n "s,^[0-9]*:freezer:/\(..*\),\1,p" | sort -u |
-			while read -r name; do
-				echo THAWED >"/sys/fs/cgroup/freezer/$name/freezer.state"
-			done
-		exit $code' - "$@"
+# hierarchies: a line for each mounted hierarchy of cgroups of version 1: its mount point and the
+# options that name it.
+hierarchies() {
+	awk '$3 == "cgroup" {
+		names = $2 ~ /systemd/ ? "none" : ""
+		n = split($4, options, ",")
+		for (i = 1; i <= n; i++)
+			if (options[i] !~ /^(rw|ro|relatime|nosuid|nodev|noexec|xattr|clone_children|release_agent=.*)$/)
+				names = names (names == "" ? "" : ",") options[i]
+		print $2, names
+	}' /proc/mounts
 }
 
-# cgroups_remove NAME: removes the cgroups of a suite that are called NAME, and those below.
-cgroups_remove() {
-	find /sys/fs/cgroup -depth -type d -path "/sys/fs/cgroup/*/$1*" -exec rmdir {} + 2>/dev/null
+# apart COMMAND...: runs the command as root with processes, mounts, /run and cgroups of its own, so
+# that containers which a suite leaves behind end with it.  cgroups(7) lets a namespace mount only
+# those below its own, which are removed at the end.  Where the unified hierarchy stands beside
+# version 1, it is hidden: crun takes both together for version 2.
+apart() {
+	local group=engines-$BASHPID path code
+	while read -r path _; do
+		mkdir "$path/$group" || return
+		# A new cpuset has no processors, and none of those below it (cgroup-v1/cpusets.rst).
+		[ ! -e "$path/cpuset.cpus" ] || { cat "$path/cpuset.cpus" >"$path/$group/cpuset.cpus" &&
+			cat "$path/cpuset.mems" >"$path/$group/cpuset.mems" &&
+			echo 1 >"$path/$group/cgroup.clone_children"; } || return
+	done < <(hierarchies)
+	export -f hierarchies apart_join apart_inside
+	bash -c 'apart_join "$@"' - "$group" "$@"
+	code=$?
+	while read -r path _; do
+		find "$path/$group" -depth -type d -exec rmdir {} +
+	done < <(hierarchies)
+	return $code
+}
+
+apart_join() {
+	local group=$1 path
+	shift
+	while read -r path _; do
+		echo $$ >"$path/$group/cgroup.procs" || exit
+	done < <(hierarchies)
+	exec setpriv --pdeathsig KILL unshare --cgroup --mount --pid --fork --kill-child --mount-proc bash -c 'apart_inside "$@"; exit' - "$@"
+}
+
+# Frozen processes are thawed at the end, since a freezer of version 1 holds back even SIGKILL
+# (cgroup-v1/freezer-subsystem.rst).
+apart_inside() {
+	local path options code
+	mount -t tmpfs -o mode=755 tmpfs /run || return
+	[ ! -d /sys/fs/cgroup/unified ] || umount /sys/fs/cgroup/unified || return
+	while read -r path options; do
+		umount "$path" && mount -t cgroup -o "$options" cgroup "$path" || return
+	done <<<"$(hierarchies)"
+	"$@"
+	code=$?
+	find /sys/fs/cgroup/freezer -mindepth 2 -name freezer.state 2>/dev/null | while read -r path; do
+		echo THAWED >"$path"
+	done
+	return $code
 }

@@ -3,35 +3,14 @@
 #
 #	FOLDER=/a/folder RUNTIME=/path/to/a/runtime commands.sh
 #
-# FOLDER has a static busybox, and its folder `run` is the user's runtime folder.  Prints TAP, and
-# the output of a command that does not print what it must as a comment.
+# FOLDER has a static busybox and expect.sh.  Prints TAP.
 set -u
-count=0
+. "$FOLDER/expect.sh"
 storage=$XDG_RUNTIME_DIR/podman
 
 podman() {
 	timeout -k 5 60 podman --root "$storage/root" --runroot "$storage/run" --cgroup-manager cgroupfs \
 		--events-backend file --runtime "$RUNTIME" "$@"
-}
-
-# prints EXPECTED NAME COMMAND...: the last line of the output must match the pattern EXPECTED.
-prints() {
-	local expected=$1 name=$2 output last verdict=ok
-	shift 2
-	count=$((count + 1))
-	output=$("$@" 2>&1 </dev/null)
-	last=$(tail -n 1 <<<"$output" | tr -d '\r')
-	# shellcheck disable=SC2053 # a pattern
-	[[ $last == $expected ]] || verdict="not ok"
-	echo "$verdict $count - $name"
-	[ "$verdict" = ok ] || tail -n 5 <<<"$output" | sed 's/^/#   /'
-}
-
-# ends CODE NAME COMMAND...: the exit code must be CODE.
-ends() {
-	local code=$1 name=$2
-	shift 2
-	prints "ended with $code" "$name" eval "$(printf '%q ' "$@"); echo ended with \$?"
 }
 
 run() {

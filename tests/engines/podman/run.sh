@@ -19,7 +19,7 @@ for program in ${RUNTIME:-crun runc}; do
 	name=$(program_name "$runtime")
 	log=$logs/podman-$name
 	work_new
-	cp "$engines/podman/commands.sh" "$(command -v busybox)" "$work"
+	cp "$engines/podman/commands.sh" "$engines/expect.sh" "$(command -v busybox)" "$work"
 	export work runtime
 	export -f as_user
 	apart timeout -k 5 600 bash -c 'as_user env FOLDER="$work" RUNTIME="$runtime" "$work/commands.sh"' \
