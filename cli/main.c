@@ -88,6 +88,17 @@ static int docker_main(char **argv)
 	return run_program("hutch-docker", argv);
 }
 
+/* Runs bwrap's command line.  `self` is the program's name in its usage text. */
+static int bwrap_as(const char *self, char **argv)
+{
+	return run_as("hutch-bwrap", self, NULL, argv);
+}
+
+static int bwrap_main(char **argv)
+{
+	return bwrap_as("hutch bwrap", argv);
+}
+
 /* Runs hutch-serve.  Its sandboxes are those of the user that root's belong to. */
 static int serve_main(char **argv)
 {
@@ -213,9 +224,11 @@ static const struct verb {
 	{ "image", "images: pull, import, build, list, remove", image_main, false },
 	{ "plugin", "programs for actions: ls, check, install, url", plugin_main, true },
 
-	{ "For programs that know docker:", NULL, NULL, false },
+	{ "For programs that know docker or bwrap:", NULL, NULL, false },
 	{ "docker", "docker's command line, as `docker` if hutch has that name",
 	  docker_main, false },
+	{ "bwrap", "bubblewrap's command line, as `bwrap` if hutch has that name",
+	  bwrap_main, false },
 
 	{ "For clients of protocols:", NULL, NULL, false },
 	{ "mcp", "a server of the Model Context Protocol, for desktop agents", mcp_main,
@@ -382,12 +395,12 @@ static int take_log_flags(char **words, struct err *e)
 	return log_level_check(e) < 0 ? -1 : taken;
 }
 
-/* Whether this program was called as docker, by a link of that name. */
-static bool is_docker(const char *self)
+/* Whether this program was called by that name, through a link. */
+static bool is_called(const char *self, const char *name)
 {
 	const char *last = strrchr(self, '/');
 
-	return !strcmp(last ? last + 1 : self, "docker");
+	return !strcmp(last ? last + 1 : self, name);
 }
 
 int main(int argc, char **argv)
@@ -397,8 +410,10 @@ int main(int argc, char **argv)
 	if (io_fill_standard() < 0)
 		return EXIT_HUTCH;
 	report_begin();
-	if (argc > 0 && is_docker(argv[0]))
+	if (argc > 0 && is_called(argv[0], "docker"))
 		return docker_main(argv + 1);
+	if (argc > 0 && is_called(argv[0], "bwrap"))
+		return bwrap_as(argv[0], argv + 1);
 	int taken = argc < 2 ? 0 : take_log_flags(argv + 1, &e);
 	if (taken < 0) {
 		report_error(&e);
