@@ -216,7 +216,8 @@ static int stage_command(struct state *s, struct err *e)
 	(void)sigprocmask(SIG_UNBLOCK, &ends, NULL); /* cannot fail */
 	if (c->args->die_with_parent && reaper_die_with(c->alive, e) < 0)
 		return -1;
-	privileges_hand_on(c->args->caps);
+	if (privileges_hand_on(c->args->caps, e) < 0)
+		return -1;
 	if (c->report >= 0)
 		(void)io_write_all(c->report, &ready, sizeof(ready));
 	if (filters_install(&c->args->filters, e) < 0)

@@ -77,13 +77,18 @@ int privileges_reduce(uint64_t kept, struct err *e)
 	return set_all(kept & sets.permitted) < 0 ? err_sys(e, "capset failed") : 0;
 }
 
-void privileges_hand_on(uint64_t kept)
+int privileges_hand_on(uint64_t kept, struct err *e)
 {
-	/* The kernel refuses capabilities that are not permitted or not inheritable:
-	 * root's command gets those by being root. */
-	for (unsigned n = 0; n < 64 && (kept >> n) != 0; n++)
-		if (kept & BIT(n))
-			(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, n, 0, 0);
+	for (unsigned n = 0; n < 64 && (kept >> n) != 0; n++) {
+		if (!(kept & BIT(n)) ||
+		    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, n, 0, 0) == 0)
+			continue;
+		/* EINVAL: the kernel has no such capability.  EPERM: it is not permitted
+		 * or not inheritable; root's command gets it by being root. */
+		if (errno != EINVAL && errno != EPERM)
+			return err_sys(e, "Adding ambient capability %u", n);
+	}
+	return 0;
 }
 
 int privileges_show(struct err *e)

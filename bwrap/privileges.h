@@ -25,7 +25,7 @@ int privileges_reduce(uint64_t kept, struct err *e);
 
 /* Makes the capabilities in `kept` ambient, so that they outlive execve(2), as far as the
  * kernel allows each. */
-void privileges_hand_on(uint64_t kept);
+int privileges_hand_on(uint64_t kept, struct err *e);
 
 /* Lets the user's other processes see this one, as before it changed its ids or
  * capabilities (PR_SET_DUMPABLE of prctl(2)). */
