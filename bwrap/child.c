@@ -38,7 +38,7 @@
 #include "sandbox/raw/raw_mounts.h"
 #include "sandbox/raw/raw_plan.h"
 
-/* What the stages hand on. */
+/* The state that one stage hands on to the next. */
 struct state {
 	struct child *c;
 	mode_t mask; /* the caller's umask(2) */

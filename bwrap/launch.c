@@ -219,7 +219,7 @@ static int run(struct launch *l, struct err *e)
 		(void)kill(l->pid, SIGKILL);
 		return -1;
 	}
-	/* What the caller had open is the command's alone. */
+	/* The descriptors that the caller had open are for the command alone. */
 	const int kept[] = { l->report, l->ended, l->pidfd, a->json_status };
 	if (fd_keep(kept, ARRAY_LEN(kept)) < 0)
 		return err_sys(e, "close descriptors");

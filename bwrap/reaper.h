@@ -8,7 +8,7 @@
 struct args;
 struct err;
 
-/* What the reaper keeps of the sandbox. */
+/* The command below the reaper, and the descriptors that it needs. */
 struct reaper {
 	pid_t command;
 	int ended; /* the command's status of wait(2) is written here; -1: nowhere */
