@@ -10,18 +10,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/fd_keep.h"
+#include "base/fd_pass.h"
 #include "base/io.h"
 #include "base/kernel.h"
 #include "base/own.h"
 #include "base/worker.h"
 #include "bwrap/args.h"
 #include "bwrap/child.h"
+#include "bwrap/message.h"
 #include "bwrap/namespaces.h"
 #include "bwrap/privileges.h"
 #include "bwrap/reaper.h"
@@ -104,14 +107,16 @@ static int clone_child(struct launch *l, uint64_t more, struct err *e)
 	return 0;
 }
 
-static int make_sibling(void *arg, void *result, struct err *e)
+/* The process that makes the child as its sibling: sends its pidfd, or prints why there
+ * is none. */
+static __attribute__((noreturn)) void make_sibling(struct launch *l, int to)
 {
-	struct launch *l = arg;
+	struct err e = { 0 };
 
-	if (clone_child(l, CLONE_PARENT, e) < 0)
-		return -1;
-	*(int *)result = l->pidfd;
-	return 0;
+	if (clone_child(l, CLONE_PARENT, &e) == 0)
+		_exit(fd_pass_send(to, "", 1, &l->pidfd, 1) == 1 ? 0 : 1);
+	message_error(&e, l->child.args->level_prefix);
+	_exit(1);
 }
 
 /* Returns the pid of a pidfd's process, as this process sees it; 0: it has ended. */
@@ -130,18 +135,23 @@ static pid_t pid_of(int pidfd)
 
 /* A process whose children are in another pid namespace can make no new one
  * (pid_namespaces(7)).  So with --pidns and --unshare-pid a process that is in the former
- * makes the child, as a sibling of its own.  Both have one table of descriptors. */
+ * makes the child, as a sibling of its own. */
 static int make_below(struct launch *l, struct err *e)
 {
-	const struct worker_task sibling = { .name = "the process that enters --pidns",
-					     .work = make_sibling,
-					     .arg = l,
-					     .result_len = sizeof(int),
-					     .has_all_fds = true,
-					     .flags = CLONE_FILES };
+	int ends[2];
+	char byte;
 
-	if (worker_run(&sibling, &l->pidfd, e) < 0)
-		return -1;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return err_sys(e, "make a socket");
+	AUTO_CLOSE int mine = ends[0];
+	AUTO_CLOSE int its = ends[1];
+	const pid_t between = fork();
+	if (between < 0)
+		return err_sys(e, "fork into --pidns");
+	if (between == 0)
+		make_sibling(l, its);
+	if (worker_reap(between) != 0 || fd_pass_receive(mine, &byte, 1, &l->pidfd) != 1)
+		return err_set(e, ERR_SYSTEM, "no child was made below --pidns");
 	l->pid = pid_of(l->pidfd);
 	return l->pid ? 0 : err_set(e, ERR_GONE, "the child has ended");
 }
@@ -215,6 +225,8 @@ static int run(struct launch *l, struct err *e)
 					    : clone_child(l, 0, e) < 0)
 		return -1;
 	close_childs(l);
+	/* The reader of a pipe may have gone: the child's end then says why. */
+	(void)signal(SIGPIPE, SIG_IGN);
 	if (let_go(l, e) < 0) {
 		(void)kill(l->pid, SIGKILL);
 		return -1;

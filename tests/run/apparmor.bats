@@ -26,7 +26,7 @@ parses() {
 	profile_for auto host /opt/hutch-1.0
 	[ "$status" -eq 0 ]
 	[ -z "$output$stderr" ]
-	grep -qxF 'profile hutch /opt/hutch-1.0/{bin/hutch,libexec/hutch/hutch-{act,image,supervise}} flags=(unconfined) {' \
+	grep -qxF 'profile hutch /opt/hutch-1.0/{bin/hutch,libexec/hutch/hutch-{act,bwrap,image,supervise}} flags=(unconfined) {' \
 		host/etc/apparmor.d/hutch
 	[ "$(stat -c %a host/etc/apparmor.d/hutch)" = 644 ]
 	# A second installation for another prefix replaces the first.
