@@ -119,4 +119,5 @@ void args_print_help(const char *self, FILE *to)
 	(void)fprintf(to, "usage: %s [OPTIONS...] [--] COMMAND [ARGS...]\n\n",
 		      self ? self : "bwrap");
 	options_print(to);
+	(void)fputs("\nMore: man hutch-bwrap\n", to);
 }

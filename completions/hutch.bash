@@ -3,7 +3,7 @@
 # The verbs, their flags and the flags' values stand in one place; tests/run/completion.bats
 # compares them with the help of each verb.
 _hutch_verbs='act run create start exec shell pool cp port net connect ps inspect logs events stats wait pause unpause
-	update rename stop kill rm changes diff apply discard snapshot fork commit policy why audit image plugin docker mcp serve doctor version help'
+	update rename stop kill rm changes diff apply discard snapshot fork commit policy why audit image plugin docker bwrap mcp serve doctor version help'
 _hutch_flags='--policy --image --pull --entrypoint --upper -v --volume --workspace --name --protect --protect-missing --toolchain --tmpfs --read-only -e --env
 	--env-file --secret --secret-file -w --workdir -u --user --hostname -i --interactive -t --tty --stdio --mcp
 	--network --allow --deny --ask --add-host --network-join -p --publish --isolation --landlock --idmap --cap-add --cap-drop --nesting --seccomp -m --memory --cpus --pids-limit
@@ -33,6 +33,13 @@ _hutch_cp_flags='-L --follow-link -q --quiet --max-size --idle-timeout -h --help
 _hutch_serve_flags='--listen --socket --key-file --tls-cert --tls-key --url --host --origin --image -m --memory --cpus --name
 	--idle-pause --connections -q --quiet -h --help'
 _hutch_doctor_flags='--json -h --help'
+_hutch_bwrap_flags='--help --version --args --argv0 --level-prefix --dry-run --unshare-all --share-net --unshare-user --unshare-user-try
+	--unshare-ipc --unshare-pid --unshare-net --unshare-uts --unshare-cgroup --unshare-cgroup-try --userns --userns2
+	--disable-userns --assert-userns-disabled --pidns --uid --gid --hostname --chdir --clearenv --setenv --unsetenv
+	--lock-file --sync-fd --bind --bind-try --dev-bind --dev-bind-try --ro-bind --ro-bind-try --bind-fd --ro-bind-fd
+	--remount-ro --overlay-src --overlay --tmp-overlay --ro-overlay --exec-label --file-label --proc --dev --tmpfs
+	--mqueue --dir --file --bind-data --ro-bind-data --symlink --seccomp --add-seccomp-fd --block-fd --userns-block-fd
+	--info-fd --json-status-fd --new-session --die-with-parent --as-pid-1 --cap-add --cap-drop --perms --size --chmod'
 _hutch_with_value='@(--policy|--image|--pull|--entrypoint|--upper|-v|--volume|--workspace|--name|--protect|--rule|--toolchain|--tmpfs|-e|--env|--env-file|--secret|--secret-file|-w|--workdir|-u|--user|--hostname|--stdio|--network|--allow|--deny|--ask|--add-host|--network-join|-p|--publish|--isolation|--landlock|--idmap|--cap-add|--cap-drop|--seccomp|-m|--memory|--cpus|--pids-limit|--disk|--cgroup-parent|--ulimit|--timeout|--audit|--learn|--label|--plugin|--restart|--stop-signal|--stop-timeout|--ttl|--idle-timeout|--sample|--lease)'
 _hutch_limits='as core cpu data fsize locks memlock msgqueue nice nofile nproc rss
 	rtprio rttime sigpending stack'
@@ -525,6 +532,8 @@ _hutch()
 		_hutch_serve
 	elif [[ ${COMP_WORDS[1]} == doctor ]]; then
 		_hutch_words "$_hutch_doctor_flags"
+	elif [[ ${COMP_WORDS[1]} == bwrap && $cur == -* ]]; then
+		_hutch_words "$_hutch_bwrap_flags"
 	elif [[ ${COMP_WORDS[1]} == help ]]; then
 		_hutch_words "$_hutch_verbs"
 	fi

@@ -179,11 +179,7 @@ refusing() {
 }
 
 @test "loopback is up in a new network namespace" {
-	on_host --unshare-net /usr/bin/python3 -SE -c '
-import socket
-server = socket.create_server(("127.0.0.1", 0))
-socket.create_connection(server.getsockname())
-print("connected")'
+	on_host --unshare-net /usr/bin/python3 -SE "$here/bwrap.py" loopback
 	[ "$output" = connected ]
 }
 
@@ -457,16 +453,10 @@ print("connected")'
 	exec 7<held
 	wait $!
 	[ "$(cat out)" = begun ]
-	python3 -c '
-import fcntl, sys
-try:
-    fcntl.lockf(open(sys.argv[1], "a"), fcntl.LOCK_EX | fcntl.LOCK_NB)
-    sys.exit("the lock is free")
-except BlockingIOError:
-    pass' locked
+	[ "$(python3 "$here/bwrap.py" lock locked)" = held ]
 	echo >&8
 	cat <&7 # ends when the sandbox has
-	python3 -c 'import fcntl, sys; fcntl.lockf(open(sys.argv[1], "a"), fcntl.LOCK_EX)' locked
+	[ "$(python3 "$here/bwrap.py" lock locked)" = free ]
 	says 1 'Unable to open lock file /nowhere' --dev-bind / / --lock-file /nowhere true
 }
 
