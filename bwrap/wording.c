@@ -16,6 +16,8 @@ static const struct {
 	{ "mount mqueue at ", "Can't mount mqueue on /newroot" },
 	{ "mount an overlay at ", "Can't make overlay mount on /newroot" },
 	{ "make the link ", "Can't make symlink at " },
+	{ "make the file ", "Can't create file at " },
+	{ "make the folder ", "Can't mkdir " },
 	{ "chmod ", "Can't chmod " },
 };
 

@@ -35,6 +35,12 @@ drive() {
 	MSWEA_SILENT_STARTUP=1 MSWEA_GLOBAL_CONFIG_DIR=$T/config drive mini_swe_agent
 }
 
+@test "mini-swe-agent runs a command by bwrap" {
+	needs_venv minisweagent
+	export MSWEA_BUBBLEWRAP_EXECUTABLE=$BUILD/libexec/hutch-bwrap HUTCH_MARK=outer
+	MSWEA_SILENT_STARTUP=1 MSWEA_GLOBAL_CONFIG_DIR=$T/config drive mini_swe_agent_bwrap
+}
+
 @test "SWE-ReX has a session of bash by docker" {
 	needs_venv swerex
 	drive swe_rex

@@ -222,6 +222,20 @@ refusing() {
 	is_root || [[ $status == 0 && $output == inner ]]
 }
 
+@test "the command lines of Codex and of sandbox-runtime work" {
+	room work
+	mkdir work/.git
+	give work
+	local outer=(--new-session --die-with-parent --ro-bind / / --dev /dev --bind "$T/work" "$T/work" --ro-bind "$T/work/.git" "$T/work/.git"
+		--ro-bind /dev/null "$T/work/.codex" --unshare-user --unshare-pid --unshare-net --proc /proc --argv0 codex-linux-sandbox)
+	is_root || catch bwrap "${outer[@]}" -- bash -c 'echo $0; echo a >"$1/file"; touch "$1/.git/file"; echo >>"$1/.codex"; touch "/usr/made"' codex "$T/work"
+	is_root || [[ $output == codex && -e work/file && ! -e work/.git/file && $(grep -c 'Read-only file system' <<<"$stderr") == 2 && $stderr == *'.codex: Permission denied'* ]]
+	catch bwrap --new-session --die-with-parent --setenv SANDBOX_RUNTIME 1 --unshare-net --ro-bind / / --bind "$T/work" "$T/work" \
+		--tmpfs "$T/home" --dev /dev --unshare-pid --unshare-user --uid 4711 --cap-drop ALL --proc /proc -- /bin/bash -c \
+		'unshare -Urmpf --mount-proc /bin/bash -c "ls -d /proc/[0-9]*; ls -A $HOME"'
+	[[ $status == 0 && $output == /proc/1 ]]
+}
+
 @test "--disable-userns refuses sandboxes inside" {
 	on_host --unshare-user --disable-userns unshare -U true
 	[ "$status" != 0 ]

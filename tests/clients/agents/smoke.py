@@ -30,6 +30,16 @@ def mini_swe_agent():
     subprocess.run(["docker", "wait", box.container_id], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
+def mini_swe_agent_bwrap():
+    from minisweagent.environments.extra.bubblewrap import BubblewrapEnvironment
+    box = BubblewrapEnvironment(env={"WORD": "here"}, timeout=int(PATIENCE))
+    assert box.config.executable == os.environ["MSWEA_BUBBLEWRAP_EXECUTABLE"]
+    done = box.execute({"command": "pwd; echo $WORD $HUTCH_MARK; touch made; touch /usr/made 2>/dev/null; exit 3"})
+    assert (done["returncode"], done["output"]) == (3, f"{box.working_dir}\nhere outer\n"), done
+    assert os.listdir(box.working_dir) == ["made"]
+    box.cleanup()
+
+
 async def rex():
     from swerex.deployment.docker import DockerDeployment
     from swerex.runtime.abstract import BashAction, CreateBashSessionRequest
@@ -135,5 +145,5 @@ def mcp():
 
 
 gc.disable()  # half of the time goes into imports, which make much and free nothing
-{one.__name__: one for one in (mini_swe_agent, swe_rex, inspect_ai, openhands, e2b, mcp)}[sys.argv[1]]()
+{one.__name__: one for one in (mini_swe_agent, mini_swe_agent_bwrap, swe_rex, inspect_ai, openhands, e2b, mcp)}[sys.argv[1]]()
 assert names() == "", names()
