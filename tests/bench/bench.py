@@ -29,6 +29,7 @@ import tempfile
 sys.dont_write_bytecode = True  # the tree may be somebody else's, or read-only
 
 import actions
+import bwrap
 import egress
 import floods
 import goals
@@ -210,6 +211,12 @@ def measure_past(bench, result):
                                        bench.work)
 
 
+def measure_bwrap(bench, result):
+    build = os.path.dirname(bench.rows.hutch_path)
+    result["bwrap"] = bwrap.measure_bwrap(bench.timer, build, bench.rows.nothing, bench.work,
+                                          bench.rounds)
+
+
 def measure_ports(bench, result):
     result["ports"] = ports.measure_ports(bench.rows.hutch_path)
 
@@ -262,7 +269,7 @@ class Bench:
                      measure_together, measure_memory, measure_actions,
                      measure_sessions, measure_floods, measure_named, measure_search, measure_judge,
                      measure_unpack,
-                     measure_past, measure_ports, measure_egress, measure_serve):
+                     measure_past, measure_bwrap, measure_ports, measure_egress, measure_serve):
             part(self, result)
         result["goals"] = goals.judge(result)
         return result

@@ -5,6 +5,7 @@ LIMITED = "  with limits"
 IMAGE = "  of an image, {} layers"
 
 MAX_OF_BWRAP = 0.75
+MAX_1000_BINDS_MS = 10
 MAX_OF_FLOOR = 1.5
 MAX_1000_MOUNTS_MS = 25
 MAX_LIMITS_MS = 1
@@ -98,6 +99,11 @@ def left_behind(result):
             if growth.get(what, 0) > 0}
 
 
+def bwrap_ratio(result, name):
+    return ratio(number(result, "bwrap", name, "hutch-bwrap", "p50"),
+                 number(result, "bwrap", name, "bwrap", "p50"))
+
+
 def judge(result):
     """Returns a list of goals: description, bound, value (None: not measured),
     and whether --check fails on it."""
@@ -184,6 +190,11 @@ def judge(result):
          number(result, "past", "snapshot_ms", "in memory"), False),
         ("a fork / a sandbox of the same image", MAX_FORK_OF_PLAIN,
          ratio(number(result, "past", "fork_ms"), number(result, "past", "plain_ms")), False),
+        ("hutch-bwrap / bwrap, mini-swe-agent's options", MAX_OF_BWRAP,
+         bwrap_ratio(result, "mini-swe-agent"), False),
+        ("  Codex's options", MAX_OF_BWRAP, bwrap_ratio(result, "Codex"), False),
+        ("  a launch with 1,000 binds, ms", MAX_1000_BINDS_MS,
+         number(result, "bwrap", "1,000 binds", "hutch-bwrap", "p50"), False),
         ("loopback / a published port, out of it", MAX_OF_LOOPBACK,
          number(result, "ports", "ratio", "down"), False),
         ("  into it", MAX_OF_LOOPBACK, number(result, "ports", "ratio", "up"), False),

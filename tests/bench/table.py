@@ -224,6 +224,20 @@ def past_rows(result):
     return block("What a sandbox has written", rows)
 
 
+def bwrap_cells(entry):
+    if "why_not" in entry:
+        return [f"not run: {entry['why_not']}"]
+    theirs, ours = entry["bwrap"], entry["hutch-bwrap"]
+    return [figure(theirs["p50"], 2), figure(ours["p50"], 2), figure(ours["p50"] / theirs["p50"], 2),
+            figure(theirs["cpu"], 2), figure(ours["cpu"], 2)]
+
+
+def bwrap_rows(result):
+    rows = [["", "bwrap p50 ms", "hutch-bwrap", "ratio", "bwrap CPU ms", "hutch-bwrap"]]
+    rows += [[name, *bwrap_cells(entry)] for name, entry in result["bwrap"].items()]
+    return block("The command lines of programs that call bwrap", rows)
+
+
 def port_rows(result):
     known = result["ports"]
     sizes, times = ("down", "up"), ("echo", "answer", "new")
@@ -279,6 +293,6 @@ def render(result):
     head = [f"hutch bench: {who}, kernel {result['kernel']}, {result['machine']}, "
             f"{result['cores']} cores, load {result['load']:.2f} before", ""]
     parts = (launches, volumes, series, together, memory, action_rows, session_rows, flood_rows, named_rows,
-             search_rows, judge_rows, unpack_rows, pull_rows, past_rows, port_rows, egress_rows,
+             search_rows, judge_rows, unpack_rows, pull_rows, past_rows, bwrap_rows, port_rows, egress_rows,
              serve_rows, verdicts)
     return "\n".join(head + [line for part in parts for line in part(result)])

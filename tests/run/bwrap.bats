@@ -27,6 +27,13 @@ bare() {
 		--symlink usr/lib64 /lib64 --symlink usr/sbin /sbin "$@"
 }
 
+# closed: expects that nothing more comes on descriptor 7, and that no process holds it open.
+closed() {
+	local rc=0
+	read -r -t "$PATIENCE" -N 1 <&7 || rc=$?
+	((rc == 1))
+}
+
 # code_of CALL: prints a system call's number on this machine, in the bytes of a BPF operand.
 code_of() {
 	case $(uname -m).$1 in
@@ -442,7 +449,7 @@ refusing() {
 		[ "$line" = begun ]
 		kill -KILL "$pid"
 		wait "$pid" || true
-		cat <&7 # ends when no process holds the pipe
+		closed
 		exec 7<&-
 	done
 }
@@ -455,7 +462,7 @@ refusing() {
 	read -r line <&7
 	kill -KILL "$pid"
 	wait "$pid" || true
-	cat <&7 # ends when no process holds the pipe
+	closed
 	exec 7<&-
 }
 
@@ -469,7 +476,7 @@ refusing() {
 	[ "$(cat out)" = begun ]
 	[ "$(python3 "$here/bwrap.py" lock locked)" = held ]
 	echo >&8
-	cat <&7 # ends when the sandbox has
+	closed
 	[ "$(python3 "$here/bwrap.py" lock locked)" = free ]
 	says 1 'Unable to open lock file /nowhere' --dev-bind / / --lock-file /nowhere true
 }

@@ -145,5 +145,6 @@ def mcp():
 
 
 gc.disable()  # half of the time goes into imports, which make much and free nothing
-{one.__name__: one for one in (mini_swe_agent, mini_swe_agent_bwrap, swe_rex, inspect_ai, openhands, e2b, mcp)}[sys.argv[1]]()
+CLIENTS = mini_swe_agent, mini_swe_agent_bwrap, swe_rex, inspect_ai, openhands, e2b, mcp
+{one.__name__: one for one in CLIENTS}[sys.argv[1]]()
 assert names() == "", names()
