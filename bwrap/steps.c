@@ -43,6 +43,9 @@ static struct raw_step *add(const struct steps *s, enum raw_kind kind,
 
 	step->from = op->option;
 	step->parent_mode = mode_of_parents(op->perms);
+	/* Mounts that the host makes later in a shown folder, such as a drive, appear
+	 * inside, and none of the inside's appears on the host. */
+	step->propagation = MS_SLAVE | MS_REC;
 	return step;
 }
 

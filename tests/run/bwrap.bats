@@ -509,3 +509,18 @@ refusing() {
 	bare --bind root /r sh -c 'ls -d /r/usr'
 	[ "$output" = /r/usr ]
 }
+
+@test "a mount that the host makes later in a shown folder appears inside" {
+	room w
+	mkfifo go back && give go back
+	mkdir w/later && give w/later
+	# shellcheck disable=SC2016 # of the inner shell
+	catch outer sh -c '
+		mount --make-rshared /
+		"$1" bwrap --bind / / sh -c "echo >back; read -r x <go; cat w/later/file" &
+		read -r x <back
+		mount -t tmpfs none w/later && echo seen >w/later/file
+		echo >go
+		wait $!' - "$HUTCH"
+	[[ $status == 0 && $output == seen ]]
+}
