@@ -60,7 +60,7 @@ ROOMS := base policy/json policy/plugin policy/bash policy/seccomp policy/egress
     sandbox/cgroup sandbox/state sandbox/plan sandbox/raw sandbox/monitor sandbox/root sandbox/launch \
     sandbox/landlock sandbox/learn sandbox/explain cli/common rootfs-tools/changes actions \
     supervisor supervisor/pool rootfs-tools/layers rootfs-tools/index rootfs-tools/registry \
-    rootfs-tools/build rootfs-tools cli docker bwrap lib gateway/zip gateway/relay gateway mcp
+    rootfs-tools/build rootfs-tools cli docker apptainer bwrap lib gateway/zip gateway/relay gateway mcp
 
 FILES_base := account answer await base64 buffer err frame hex io json_write term_keys list nearest note redact fd_keep fd_pass \
     path resolve utf8 variables term_escape path_walk spot wait_line worker
@@ -252,6 +252,9 @@ USES_cli := base policy/plugin policy/egress policy protocol archive store sandb
 FILES_docker := about args attach container describe images lifecycle list_format mount_args ps run_args show start template template_call template_printf tree user_policy verb volumes wait
 USES_docker := base policy store sandbox/kernel sandbox/state sandbox/launch cli/common
 
+FILES_apptainer := about action_args bind_args build env_args inside instance launch sandbox_dir source start stored
+USES_apptainer := base policy/egress store sandbox/kernel sandbox/state sandbox/launch cli/common docker
+
 FILES_bwrap := args child command filters launch message namespaces option_data option_ops option_values options \
     privileges reaper status steps wording
 USES_bwrap := base sandbox/kernel sandbox/raw
@@ -337,7 +340,7 @@ MUSL_LINK   = $(CC) -nostdlib -static-pie $(LDHARDEN) -Wl,--gc-sections -o $@ \
 
 # --- programs --------------------------------------------------------------
 
-PROGRAMS := $(B)/hutch $(addprefix $(B)/libexec/hutch-,act bwrap docker egress executor gate image mcp pool scope seccomp serve supervise)
+PROGRAMS := $(B)/hutch $(addprefix $(B)/libexec/hutch-,act apptainer bwrap docker egress executor gate image mcp pool scope seccomp serve supervise)
 
 # V=1 shows each command.
 V ?= 0
@@ -394,6 +397,7 @@ $(B)/libexec/plugins/made: $(PLUGIN_FILES)
 $(B)/libexec/hutch-act: $(B)/$(LINK)/actions/main.o $(call linked_rooms,actions)
 $(B)/libexec/hutch-bwrap: $(B)/$(LINK)/bwrap/main.o $(call linked_rooms,bwrap)
 $(B)/libexec/hutch-docker: $(B)/$(LINK)/docker/main.o $(call linked_rooms,docker)
+$(B)/libexec/hutch-apptainer: $(B)/$(LINK)/apptainer/main.o $(call linked_rooms,apptainer)
 # hutch-mcp has two files of the gateway, whose others need libraries of glibc's.
 $(B)/libexec/hutch-mcp: $(B)/$(LINK)/mcp/main.o $(patsubst %,$(B)/$(LINK)/gateway/%.o,loop command) \
   $(filter-out %/gateway.a %/gateway/zip.a %/gateway/mcp.a,$(call linked_rooms,mcp))
@@ -416,7 +420,7 @@ $(GATES): $(B)/$(LINK)/egress/gate/main.o $(call linked_rooms,egress/gate)
 $(B)/host/egress/gate/gateway.o: UNIT_FLAGS += -isystem $(SYSROOT)/usr/include/libnl3
 $(B)/musl/egress/gate/gateway.o: MUSL_CFLAGS += -isystem $(SYSROOT)/usr/include/libnl3
 
-$(B)/hutch $(B)/libexec/hutch-act $(B)/libexec/hutch-bwrap $(B)/libexec/hutch-docker $(B)/libexec/hutch-mcp $(B)/libexec/hutch-supervise $(B)/libexec/hutch-pool \
+$(B)/hutch $(B)/libexec/hutch-act $(B)/libexec/hutch-apptainer $(B)/libexec/hutch-bwrap $(B)/libexec/hutch-docker $(B)/libexec/hutch-mcp $(B)/libexec/hutch-supervise $(B)/libexec/hutch-pool \
 $(B)/libexec/hutch-executor $(B)/libexec/hutch-egress $(GATES):
 	@mkdir -p $(@D)
 	$(call say,LINK)
@@ -966,7 +970,7 @@ sanitized:
 	+$(CHECKED_MAKE) OPTIMIZE="-O1 -g1" units fuzz tests
 
 # clang's warnings for the sources that are in no room, and for those that only musl has.
-MAINS := actions/main.c bwrap/main.c cli/main.c docker/main.c egress/egress_main.c executor/main.c mcp/main.c policy/seccomp/main.c rootfs-tools/main.c \
+MAINS := actions/main.c apptainer/main.c bwrap/main.c cli/main.c docker/main.c egress/egress_main.c executor/main.c mcp/main.c policy/seccomp/main.c rootfs-tools/main.c \
          sandbox/cgroup/scope_main.c supervisor/main.c supervisor/pool/main.c
 .PHONY: clang-only
 clang-only: $(B)/gen/seccomp_texts.h

@@ -88,15 +88,14 @@ static int docker_main(char **argv)
 	return run_program("hutch-docker", argv);
 }
 
-/* Runs bwrap's command line.  `self` is the program's name in its usage text. */
-static int bwrap_as(const char *self, char **argv)
-{
-	return run_as("hutch-bwrap", self, NULL, argv);
-}
-
 static int bwrap_main(char **argv)
 {
-	return bwrap_as("hutch bwrap", argv);
+	return run_as("hutch-bwrap", "hutch bwrap", NULL, argv);
+}
+
+static int apptainer_main(char **argv)
+{
+	return run_program("hutch-apptainer", argv);
 }
 
 /* Runs hutch-serve.  Its sandboxes are those of the user that root's belong to. */
@@ -224,11 +223,13 @@ static const struct verb {
 	{ "image", "images: pull, import, build, list, remove", image_main, false },
 	{ "plugin", "programs for actions: ls, check, install, url", plugin_main, true },
 
-	{ "For programs that know docker or bwrap:", NULL, NULL, false },
+	{ "For programs that know docker, bwrap or Apptainer:", NULL, NULL, false },
 	{ "docker", "docker's command line, as `docker` if hutch has that name",
 	  docker_main, false },
 	{ "bwrap", "bubblewrap's command line, as `bwrap` if hutch has that name",
 	  bwrap_main, false },
+	{ "apptainer", "Apptainer's, as `apptainer` or `singularity`", apptainer_main,
+	  false },
 
 	{ "For clients of protocols:", NULL, NULL, false },
 	{ "mcp", "a server of the Model Context Protocol, for desktop agents", mcp_main,
@@ -395,12 +396,27 @@ static int take_log_flags(char **words, struct err *e)
 	return log_level_check(e) < 0 ? -1 : taken;
 }
 
-/* Whether this program was called by that name, through a link. */
-static bool is_called(const char *self, const char *name)
+/* Names by which this program is found as another one, whose words it then takes. */
+static const struct {
+	const char *name, *program;
+	bool says_own; /* its usage text has the name by which it was called */
+} disguises[] = { { "docker", "hutch-docker", false },
+		  { "bwrap", "hutch-bwrap", true },
+		  { "apptainer", "hutch-apptainer", false },
+		  { "singularity", "hutch-apptainer", false } };
+
+/* Runs the other program as which this one was called, by a link of that name.  Returns
+ * its exit code; -1: it was called as hutch. */
+static int run_disguised(const char *self, char **argv)
 {
 	const char *last = strrchr(self, '/');
 
-	return !strcmp(last ? last + 1 : self, name);
+	for (size_t i = 0; i < ARRAY_LEN(disguises); i++)
+		if (!strcmp(last ? last + 1 : self, disguises[i].name))
+			return run_as(disguises[i].program,
+				      disguises[i].says_own ? self : disguises[i].program,
+				      NULL, argv);
+	return -1;
 }
 
 int main(int argc, char **argv)
@@ -410,10 +426,9 @@ int main(int argc, char **argv)
 	if (io_fill_standard() < 0)
 		return EXIT_HUTCH;
 	report_begin();
-	if (argc > 0 && is_called(argv[0], "docker"))
-		return docker_main(argv + 1);
-	if (argc > 0 && is_called(argv[0], "bwrap"))
-		return bwrap_as(argv[0], argv + 1);
+	int code = argc > 0 ? run_disguised(argv[0], argv + 1) : -1;
+	if (code >= 0)
+		return code;
 	int taken = argc < 2 ? 0 : take_log_flags(argv + 1, &e);
 	if (taken < 0) {
 		report_error(&e);

@@ -78,8 +78,7 @@ static bool has_image(const char *word, struct err *e)
 	return code == 0;
 }
 
-/* Asks hutch about an image of the store. */
-static char *image_info(const char *word, struct json_view *ret, struct err *e)
+char *describe_image_info(const char *word, struct json_view *ret, struct err *e)
 {
 	struct list words = { 0 };
 
@@ -105,8 +104,9 @@ char *describe_container(const char *word, bool has_labels, struct err *e)
 	const bool is_stored = image && strcmp(image, "host") != 0 &&
 			       strncmp(image, "dir:", 4) != 0;
 	/* An image that is gone has no labels any more. */
-	AUTO_FREE char *known =
-		has_labels && is_stored ? image_info(image, &of_image, &why) : NULL;
+	AUTO_FREE char *known = has_labels && is_stored
+					? describe_image_info(image, &of_image, &why)
+					: NULL;
 	return tree_container(
 		info, known ? json_view_get(of_image, "configuration.config.Labels")
 			    : of_image);
@@ -115,7 +115,7 @@ char *describe_container(const char *word, bool has_labels, struct err *e)
 char *describe_image(const char *word, struct err *e)
 {
 	struct json_view info;
-	AUTO_FREE char *text = image_info(word, &info, e);
+	AUTO_FREE char *text = describe_image_info(word, &info, e);
 
 	return text ? tree_image(info) : NULL;
 }
@@ -134,7 +134,8 @@ char *describe_reference(const char *word)
 	struct json_view info;
 	struct err none;
 
-	AUTO_FREE char *text = is_id(word) ? image_info(word, &info, &none) : NULL;
+	AUTO_FREE char *text = is_id(word) ? describe_image_info(word, &info, &none)
+					   : NULL;
 	AUTO_FREE char *digest = text ? json_view_string(json_view_get(info, "digest"))
 				      : NULL;
 	/* The store finds an image by its digest, whatever stands in front of that. */

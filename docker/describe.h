@@ -10,6 +10,9 @@ struct list;
  * NULL with an error. */
 char *describe_info(const char *word, struct json_view *ret, struct err *e);
 
+/* Asks hutch about an image of the store. */
+char *describe_image_info(const char *word, struct json_view *ret, struct err *e);
+
 /* Runs a verb of hutch that prints JSON; whole JSON counts, whatever the exit code is.
  * Returns the text that *ret is, allocated, or NULL. */
 char *describe_ask(const struct list *words, struct json_view *ret, struct err *e);

@@ -3,6 +3,7 @@
 # alters its answers as a network or an attacker in it could (registries.py). umoci makes the
 # images, which contain busybox and random bytes.
 
+bats_require_minimum_version 1.5.0
 load helpers
 
 # This password must never occur in any output; registries.py has it, too.
@@ -157,6 +158,28 @@ heard() {
 	[[ $status == 0 && $output == "1500000 /data/large" ]]
 	inside --image "127.0.0.1:$open/public/tool@sha256:$digest" /bin/busybox echo pinned
 	[[ $status == 0 && $output == pinned ]]
+}
+
+@test "apptainer pull makes a file of an image, and asks the registry once" {
+	room sifs
+	cd sifs
+	ref=docker://127.0.0.1:$open/public/tool:1
+	run -0 "$HUTCH" apptainer -q pull "$ref"
+	run -0 "$HUTCH" apptainer -q pull --dir "$T/sifs" --name two.sif "$ref"
+	[ "$(ls | xargs)" = 'tool_1.sif two.sif' ]
+	cmp tool_1.sif two.sif
+	[ "$("$HUTCH" apptainer -q exec -c tool_1.sif /bin/busybox echo hello)" = hello ]
+	asked=$(grep -c manifests "$R/heard")
+	run -255 "$HUTCH" apptainer -q pull tool_1.sif "$ref"
+	run -0 "$HUTCH" apptainer -q pull --force tool_1.sif "$ref"
+	[ "$(grep -c manifests "$R/heard")" -eq "$asked" ]
+	run -0 "$HUTCH" apptainer -q pull --force --disable-cache tool_1.sif "$ref"
+	[ "$(grep -c manifests "$R/heard")" -gt "$asked" ]
+	run -0 "$HUTCH" apptainer -q build three.sif "docker://127.0.0.1:$open/public/tool@sha256:$digest"
+	[ "$("$HUTCH" apptainer -q exec -c three.sif /bin/busybox echo pinned)" = pinned ]
+	run -255 "$HUTCH" apptainer -q pull "docker://127.0.0.1:$open/public/none:1"
+	[[ $output == *'FATAL:   could not pull docker://'* ]]
+	[ "$(ls | xargs)" = 'three.sif tool_1.sif two.sif' ]
 }
 
 @test "a layer that is present is not fetched again, and a pinned image asks no registry" {

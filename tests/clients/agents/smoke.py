@@ -1,7 +1,8 @@
 """smoke.py CLIENT: one stock client of other people's with hutch, each by as few commands as show that
 they still fit each other.  run.sh has all that they do.
 
-Needs HUTCH, a docker that is hutch on PATH, and the packages of smoke.txt in the Python that runs it."""
+Needs HUTCH, a docker and an apptainer that are hutch on PATH, and the packages of smoke.txt in the
+Python that runs it."""
 import asyncio
 import contextlib
 import gc
@@ -38,6 +39,22 @@ def mini_swe_agent_bwrap():
     assert (done["returncode"], done["output"]) == (3, f"{box.working_dir}\nhere outer\n"), done
     assert os.listdir(box.working_dir) == ["made"]
     box.cleanup()
+
+
+def mini_swe_agent_apptainer():
+    """The folder `root` has no programs: those of this host are shown."""
+    from minisweagent.environments.singularity import SingularityEnvironment
+    box = SingularityEnvironment(
+        image="root", cwd="/data", env={"WORD": "here"}, timeout=int(PATIENCE),
+        exec_args=["--contain", "--cleanenv", "--fakeroot", "--bind", "/usr:/usr:ro"])
+    done = box.execute({"command": "pwd; echo $WORD; echo err >&2; echo made >made; exit 3"})
+    assert (done["returncode"], done["output"]) == (3, "/data\nhere\nerr\n"), done
+    done = box.execute({"command": "cat made file"})
+    assert (done["returncode"], done["output"]) == (0, "made\nof the image\n"), done
+    folder = box.sandbox_dir
+    assert (folder / "data/made").read_text() == "made\n"
+    box.cleanup()
+    assert not folder.exists(), folder
 
 
 async def rex():
@@ -95,6 +112,16 @@ def openhands():
         command_in(box)
 
 
+def openhands_apptainer():
+    """The file `server_1.sif` is made of an image of the store, and made once."""
+    from openhands.workspace import ApptainerWorkspace
+    for _ in range(2):
+        with ApptainerWorkspace(server_image="server:1", detach_logs=False, cache_dir="cache",
+                                health_check_timeout=PATIENCE) as box:
+            command_in(box)
+    assert os.listdir("cache") == ["server_1.sif"], os.listdir("cache")
+
+
 @contextlib.contextmanager
 def served():
     """hutch serve, and the variables by which E2B's SDK finds it."""
@@ -145,6 +172,7 @@ def mcp():
 
 
 gc.disable()  # half of the time goes into imports, which make much and free nothing
-CLIENTS = mini_swe_agent, mini_swe_agent_bwrap, swe_rex, inspect_ai, openhands, e2b, mcp
+CLIENTS = (mini_swe_agent, mini_swe_agent_bwrap, mini_swe_agent_apptainer, swe_rex, inspect_ai, openhands,
+           openhands_apptainer, e2b, mcp)
 {one.__name__: one for one in CLIENTS}[sys.argv[1]]()
 assert names() == "", names()
