@@ -252,7 +252,7 @@ USES_cli := base policy/plugin policy/egress policy protocol archive store sandb
 FILES_docker := about args attach container describe images lifecycle list_format mount_args ps run_args show start template template_call template_printf tree user_policy verb volumes wait
 USES_docker := base policy store sandbox/kernel sandbox/state sandbox/launch cli/common
 
-FILES_apptainer := about action_args bind_args build env_args inside instance launch sandbox_dir source start stored
+FILES_apptainer := about action_args bind_args build env_args inside instance launch sandbox_dir sif source start stored
 USES_apptainer := base policy/egress store sandbox/kernel sandbox/state sandbox/launch cli/common docker
 
 FILES_bwrap := args child command filters launch message namespaces option_data option_ops option_values options \
@@ -597,7 +597,7 @@ DEMO_DEPS  := $(BUILD_DEPS) python3
 TEST_DEPS  := $(DEMO_DEPS) libcmocka-dev clang libclang-rt-14-dev lld ripgrep pyflakes3 bats bubblewrap \
         uidmap git procps iproute2 util-linux bsdutils groff-base strace user-mode-linux kmod debootstrap \
         btrfs-progs e2fsprogs vim less curl docker-registry skopeo umoci busybox-static python3-venv \
-        fuse-overlayfs attr zstd xz-utils apparmor openssl ca-certificates libcap2-bin patch zsh fish jq
+        fuse-overlayfs attr zstd xz-utils apparmor openssl ca-certificates libcap2-bin patch zsh fish jq squashfs-tools
 # Other projects' suites and engines (tests/engines); their newer versions come from the Go module
 # proxy and from Debian's source packages.
 ENGINES_DEPS := gcc libc6-dev git meson ninja-build libcap-dev python3-seccomp bubblewrap crun runc \

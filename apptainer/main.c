@@ -35,7 +35,7 @@ static const struct verb {
 	{ "push", NULL, NULL, "hutch pushes nothing; skopeo copy can" },
 	{ "sign", NULL, NULL, "hutch signs nothing" },
 	{ "verify", NULL, NULL, "hutch checks no signatures" },
-	{ "sif", NULL, NULL, "hutch reads no SIF" },
+	{ "sif", NULL, NULL, "build --sandbox unpacks a SIF" },
 	{ "oci", NULL, NULL, "hutch-oci is another program" },
 	{ "overlay", NULL, NULL, "exec --overlay takes an empty folder" },
 	{ "remote", NULL, NULL, "hutch asks registries by docker:// alone" },

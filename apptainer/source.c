@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "apptainer/sif.h"
 #include "base/err.h"
 #include "base/kernel.h"
 #include "base/list.h"
@@ -21,17 +22,6 @@ void source_done(struct source *s)
 
 /* --- files ------------------------------------------------------------------------- */
 
-static int refuse_sif(const char *path, struct err *e)
-{
-	(void)err_set(e, ERR_UNSUPPORTED,
-		      "%.200s is an image of Apptainer's own form (squashfs), which "
-		      "hutch does not read",
-		      path);
-	return err_remedy(e, "make it again with hutch as apptainer: build FILE "
-			     "docker://REF; or, with Apptainer itself, build --sandbox "
-			     "FOLDER FILE, and use the folder");
-}
-
 static int refuse_definition(const char *path, struct err *e)
 {
 	(void)err_set(e, ERR_UNSUPPORTED,
@@ -40,20 +30,21 @@ static int refuse_definition(const char *path, struct err *e)
 			     "an image, and docker-daemon:NAME names it here");
 }
 
-/* Looks at the first bytes.  A SIF begins with a line for a shell, and has its name at 32
- * (the header of a Singularity Image Format file); squashfs begins with "hsqs". */
-static int check_file(const char *path, struct err *e)
+/* Looks at the first bytes. */
+static int read_file(struct source *s, struct err *e)
 {
-	char head[64] = { 0 };
+	char head[16] = { 0 };
 
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	s->kind = SOURCE_ARCHIVE;
+	AUTO_CLOSE int fd = open(s->word, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || read(fd, head, sizeof(head) - 1) < 0)
-		return err_sys(e, "could not open image %.200s", path);
-	if (!memcmp(head + 32, "SIF_MAGIC", 9) || !memcmp(head, "hsqs", 4))
-		return refuse_sif(path, e);
+		return err_sys(e, "could not open image %.200s", s->word);
 	if (!strncasecmp(head, "bootstrap:", 10))
-		return refuse_definition(path, e);
-	return 0;
+		return refuse_definition(s->word, e);
+	int is_sif = sif_find(fd, &s->offset, e);
+	if (is_sif > 0)
+		s->kind = SOURCE_SIF;
+	return is_sif < 0 ? err_in(e, "could not open image %.200s", s->word) : 0;
 }
 
 static int read_path(const char *path, struct source *s, struct err *e)
@@ -74,8 +65,7 @@ static int read_path(const char *path, struct source *s, struct err *e)
 			       "could not open image %.200s: it is neither a file nor a "
 			       "folder",
 			       path);
-	s->kind = SOURCE_ARCHIVE;
-	return check_file(s->word, e);
+	return read_file(s, e);
 }
 
 /* --- words ------------------------------------------------------------------------- */

@@ -1,11 +1,13 @@
 #include "apptainer/stored.h"
 
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "apptainer/sif.h"
 #include "apptainer/source.h"
 #include "base/err.h"
 #include "base/list.h"
@@ -14,6 +16,8 @@
 #include "cli/common/json_view.h"
 #include "docker/describe.h"
 #include "docker/verb.h"
+#include "sandbox/kernel/host_user.h"
+#include "store/rm_tree.h"
 #include "store/sha256.h"
 
 /* Runs "hutch image WORD...", whose words end with NULL; its output is dropped. */
@@ -48,16 +52,44 @@ static char *name_of(const char *path, const char *tag, struct err *e)
 	return text_format(STORED_FRONT "file:%.32s", d.hex);
 }
 
-int stored_import(const struct source *s, const char *as, struct err *e)
+static int import_path(const char *path, const char *as, struct err *e)
 {
-	AUTO_FREE char *path = s->tag ? text_format("%s:%s", s->word, s->tag)
-				      : text_copy(s->word);
 	int code =
 		run_image((const char *const[]){ "import", "--name", as, path, NULL }, e);
 
 	if (code <= 0)
 		return code;
-	return err_set(e, ERR_SYSTEM, "could not open image %.300s", s->word);
+	return err_set(e, ERR_SYSTEM, "could not open image %.300s", path);
+}
+
+/* Makes a folder as the user that sandboxes run for, who is to write to it. */
+static int make_folder(void *path, struct err *e)
+{
+	return mkdtemp(path) ? 0 : err_sys(e, "make a folder %s", (char *)path);
+}
+
+/* Unpacks the file system of a SIF into a temporary folder, and imports that. */
+static int import_sif(const struct source *s, const char *as, struct err *e)
+{
+	const char *tmp = getenv("TMPDIR");
+	AUTO_FREE char *folder =
+		text_format("%s/hutch-sif.XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp");
+
+	if (host_user_as_client(make_folder, folder, e) < 0)
+		return -1;
+	int rc = sif_unpack(s->word, s->offset, folder, e);
+	if (rc == 0)
+		rc = import_path(folder, as, e);
+	rm_tree_remove(AT_FDCWD, folder);
+	return rc;
+}
+
+int stored_import(const struct source *s, const char *as, struct err *e)
+{
+	AUTO_FREE char *path = s->tag ? text_format("%s:%s", s->word, s->tag)
+				      : text_copy(s->word);
+
+	return s->kind == SOURCE_SIF ? import_sif(s, as, e) : import_path(path, as, e);
 }
 
 /* Whether the member is an array of something. */
@@ -121,7 +153,8 @@ char *stored_pull(const char *reference, bool is_fresh, struct err *e)
 {
 	/* The store knows an image that has its digest in its name by the digest. */
 	const char *pinned = strrchr(reference, '@');
-	const char *name = pinned ? pinned + 1 : reference;
+	const char *name = pinned && !strncmp(pinned, "@sha256:", 8) ? pinned + 1
+								     : reference;
 	int code = is_fresh ? 1
 			    : run_image((const char *const[]){ "exists", name, NULL }, e);
 
