@@ -27,6 +27,7 @@ void action_done(struct action *a)
 	list_done(&a->env);
 	list_done(&a->file_env);
 	list_done(&a->targets);
+	own_free(&a->home_source);
 	own_free(&a->home);
 }
 
@@ -66,6 +67,13 @@ static int take_directory(struct args *a, const char *value, struct err *e)
 			       "--pwd %.200s: the folder inside is an absolute path",
 			       value);
 	action_of(a)->directory = value;
+	return 0;
+}
+
+static int take_no_home(struct args *a, const char *value, struct err *e)
+{
+	(void)value, (void)e;
+	action_of(a)->leaves_home_out = true;
 	return 0;
 }
 
@@ -213,6 +221,7 @@ static int take_no_mount(struct args *a, const char *value, struct err *e)
 			return err_set(e, ERR_USAGE,
 				       "--no-mount %.60s: there is no such mount", one);
 		action_of(a)->leaves_current_out |= !strcmp(one, "cwd");
+		action_of(a)->leaves_home_out |= !strcmp(one, "home");
 	}
 	return 0;
 }
@@ -253,15 +262,13 @@ static int take_rocm(struct args *a, const char *value, struct err *e)
 	"this host's labels; hutch run --seccomp FILE gives another filter"
 #define ROOT_ONLY "it is for root of this host, which hutch needs nowhere"
 #define DEVICE	  "hutch shows no device of this host inside"
-#define NO_APPS	  "hutch knows no apps in an image"
-#define NO_FUSE	  "hutch mounts no FUSE file system for a command"
-#define NO_DNS	  "the inside asks hutch for names; a policy has rules for hosts"
 
 /* clang-format off */
 static const struct arg rows[] = {
 	{ 'B', "bind", true, NULL, bind_args_flag, NULL },
 	{ 0, "mount", true, NULL, take_mount, NULL },
 	{ 'H', "home", true, NULL, bind_args_home, NULL },
+	{ 0, "no-home", false, NULL, take_no_home, NULL },
 	{ 'S', "scratch", true, NULL, bind_args_scratch, NULL },
 	{ 'o', "overlay", true, NULL, take_overlay, NULL },
 	{ 'w', "writable", false, NULL, take_writable, NULL },
@@ -296,7 +303,6 @@ static const struct arg rows[] = {
 	{ 'p', "pid", false, NULL, NULL, NULL },
 	{ 'u', "userns", false, NULL, NULL, NULL },
 	{ 0, "uts", false, NULL, NULL, NULL },
-	{ 0, "no-home", false, NULL, NULL, NULL },
 	{ 0, "no-init", false, NULL, NULL, NULL },
 	{ 0, "no-umask", false, NULL, NULL, NULL },
 	{ 0, "no-eval", false, NULL, NULL, NULL },
@@ -325,13 +331,13 @@ static const struct arg rows[] = {
 	{ 0, "memory-swap", true, NULL, NULL, SWAP },
 	{ 0, "oom-kill-disable", false, NULL, NULL, LIMIT },
 	{ 0, "network-args", true, NULL, NULL, "hutch has no plugins for networks" },
-	{ 0, "dns", true, NULL, NULL, NO_DNS },
-	{ 0, "app", true, NULL, NULL, NO_APPS },
+	{ 0, "dns", true, NULL, NULL, "hutch answers for names; a policy has rules" },
+	{ 0, "app", true, NULL, NULL, "hutch knows no apps in an image" },
 	{ 'W', "workdir", true, NULL, NULL, "name each folder with --bind" },
 	{ 0, "no-env", true, NULL, NULL, "no variable of the caller's goes inside; --env "
 		"names those that do" },
 	{ 0, "containlibs", true, NULL, NULL, "show each library with --bind" },
-	{ 0, "fusemount", true, NULL, NULL, NO_FUSE },
+	{ 0, "fusemount", true, NULL, NULL, "hutch mounts no FUSE for a command" },
 	{ 0, "device", true, NULL, NULL, DEVICE },
 	{ 0, "cdi-dirs", true, NULL, NULL, DEVICE },
 	{ 0, "compat32", false, NULL, NULL, DEVICE },
@@ -367,7 +373,7 @@ int action_args_read(char ***argv, const char *verb, struct action *a, struct er
 		return err_set(e, ERR_USAGE,
 			       "--writable writes to the folder itself, and excludes "
 			       "--overlay");
-	return 0;
+	return bind_args_show_home(a, e);
 }
 
 void action_args_env(const struct action *a, struct list *ret)

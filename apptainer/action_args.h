@@ -11,9 +11,11 @@ struct action {
 	struct list env, file_env; /* owned: KEY=VALUE of --env, and of --env-file */
 	struct list targets;	   /* owned: where inside something is shown */
 	char *home;		   /* owned: the home inside; NULL: no --home */
+	char *home_source;	   /* owned: the folder of this host for it */
 	const char *directory;	   /* borrowed, as are the others: --pwd; NULL: none */
 	const char *network, *overlay, *shell;
 	bool is_contained, is_writable, has_writable_memory, leaves_current_out;
+	bool leaves_home_out;
 };
 
 struct action *action_of(struct args *a);

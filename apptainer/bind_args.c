@@ -57,23 +57,33 @@ int bind_args_flag(struct args *args, const char *value, struct err *e)
 
 int bind_args_home(struct args *args, const char *value, struct err *e)
 {
-	AUTO_FREE char *copy = text_copy(value);
 	struct action *a = action_of(args);
-	char *target = copy, *source = strsep(&target, ":");
+	const char *colon = strchr(value, ':');
+	AUTO_FREE char *source = colon ? text_format("%.*s", (int)(colon - value), value)
+				       : text_copy(value);
 
-	AUTO_FREE char *real = realpath(source, NULL);
-	if (!real)
-		return err_sys(e, "--home %.200s", value);
-	if (!target || !*target)
-		target = real;
-	if (target[0] != '/')
-		return err_set(e, ERR_USAGE,
-			       "--home %.200s: the home inside is an absolute path",
-			       value);
-	free(a->home);
-	a->home = text_copy(target);
-	return bind_args_show(args, source, target, "rw", e) < 0
-		       ? err_in(e, "--home %.200s", value)
+	own_free(&a->home_source);
+	own_free(&a->home);
+	/* Without a target the folder is at its own path inside. */
+	a->home_source = realpath(source, NULL);
+	if (!a->home_source)
+		a->home_source = text_copy(source);
+	a->home = text_copy(colon && colon[1]  ? colon + 1
+			    : source[0] == '/' ? source
+					       : a->home_source);
+	return a->home[0] == '/'
+		       ? 0
+		       : err_set(e, ERR_USAGE,
+				 "--home %.200s: the home inside is an absolute path",
+				 value);
+}
+
+int bind_args_show_home(struct action *a, struct err *e)
+{
+	if (!a->home || a->leaves_home_out)
+		return 0;
+	return bind_args_show(&a->args, a->home_source, a->home, "rw", e) < 0
+		       ? err_in(e, "--home")
 		       : 0;
 }
 

@@ -15,6 +15,8 @@ int bind_args_flag(struct args *a, const char *value, struct err *e);
 
 /* Takes --home: SRC[:DST]; the variable HOME becomes DST. */
 int bind_args_home(struct args *a, const char *value, struct err *e);
+/* Shows the home that --home names, unless another flag leaves it out. */
+int bind_args_show_home(struct action *a, struct err *e);
 
 /* Takes --scratch: folders in memory, with commas between them. */
 int bind_args_scratch(struct args *a, const char *value, struct err *e);

@@ -190,6 +190,8 @@ refuses() {
 	done
 	HOME=$T/w/home run -0 apptainer exec -c --home "$T/w/home:/h" "$T/w/sb" sh -c 'echo $HOME; pwd; ls'
 	[ "$output" = "$(printf '%s\n' /h /h secret)" ]
+	run -0 apptainer exec --writable-tmpfs --no-mount home,cwd --home /root docker-daemon:app sh -c 'echo $HOME; pwd; ls'
+	[ "$output" = "$(printf '%s\n' /root /root)" ]
 }
 
 @test "--bind shows what it names, and nothing else" {
