@@ -1,9 +1,10 @@
 """openhands_docker.py: stock openhands-workspace, and an agent-server with a container for each
-conversation, with hutch as the program `docker` on PATH; prints TAP.
+conversation, with hutch as the programs `docker` and `apptainer` on PATH; prints TAP.
 
 Needs the packages openhands-sdk, -tools, -workspace and -agent-server in the Python that runs it, and
 HUTCH.  $IMAGE-server is an image of the store whose ENTRYPOINT starts the server of the venv $VENV.
-The policy docker.json of the user says what each container has beside the client's flags."""
+The policies docker.json and apptainer.json of the user say what each container has beside the client's
+flags."""
 import contextlib
 import json
 import os
@@ -16,7 +17,7 @@ import warnings
 
 from model import Model
 from openhands.sdk.workspace import RemoteWorkspace
-from openhands.workspace import DockerWorkspace
+from openhands.workspace import ApptainerWorkspace, DockerWorkspace
 from talk import SCRIPT, project, say, talk_in
 
 warnings.simplefilter("ignore", DeprecationWarning)
@@ -24,16 +25,20 @@ IMAGE = os.environ["IMAGE"] + "-server"
 KEY = "a key of the test"
 
 
-def write_policy(port):
-    """The containers may reach the model alone; the server's venv is the host's.  best_effort is for
-    hosts without cgroups, or with a low limit of descriptors."""
+def write_policy(program, network):
+    """The server's venv is the host's.  best_effort is for hosts without cgroups, or with a low limit of
+    descriptors."""
     folder = pathlib.Path(os.environ["XDG_CONFIG_HOME"]) / "hutch"
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "docker.json").write_text(json.dumps({
+    (folder / f"{program}.json").write_text(json.dumps({
         "version": 1, "mounts": [f"{sys.prefix}:{sys.prefix}:ro"],
         "env": {"VENV": sys.prefix, "LITELLM_LOCAL_MODEL_COST_MAP": "True", "OH_ENABLE_BROWSER": "0"},
-        "network": "allow", "egress": {"rules": [{"allow": f"@host:{port}"}]},
-        "limits": {"best_effort": True}}))
+        "limits": {"best_effort": True}, **network}))
+
+
+def write_docker_policy(port):
+    """The containers may reach the model alone."""
+    write_policy("docker", {"network": "allow", "egress": {"rules": [{"allow": f"@host:{port}"}]}})
 
 
 def docker(*words):
@@ -45,7 +50,7 @@ def workspace():
     folder = project("docker-workspace")
     os.environ["OH_SESSION_API_KEYS_0"] = KEY  # DockerWorkspace hands it on
     with Model(SCRIPT) as model:
-        write_policy(model.port)
+        write_docker_policy(model.port)
         with DockerWorkspace(server_image=IMAGE, volumes=[f"{folder}:/workspace"], detach_logs=False,
                              health_check_timeout=float(os.environ["PATIENCE"])) as box:
             talk = talk_in(box, model, "DockerWorkspace")
@@ -65,6 +70,25 @@ def workspace():
             talk.close()
         say(docker("ps", "-a", "-q") == "", "DockerWorkspace: nothing of it is left", docker("ps", "-a"))
     del os.environ["OH_SESSION_API_KEYS_0"]
+
+
+def apptainer():
+    """The client asks the server at a port of this host, which is therefore shared."""
+    folder = project("apptainer-workspace")
+    write_policy("apptainer", {"network": "host"})
+    os.environ["OH_SESSION_API_KEYS_0"] = os.environ["SESSION_API_KEY"] = KEY
+    with ApptainerWorkspace(server_image=IMAGE, mount_dir=str(folder), detach_logs=False, cache_dir="sifs",
+                            health_check_timeout=float(os.environ["PATIENCE"])) as box:
+        done = box.execute_command("cat /workspace/sum.py && echo made >/workspace/made; echo err >&2; exit 3")
+        say((done.exit_code, done.stderr) == (3, "err\n") and "a - b" in done.stdout, "ApptainerWorkspace: a command",
+            done)
+        say((folder / "made").read_text() == "made\n", "ApptainerWorkspace: its folder has the change")
+        (folder / "given").write_text("given")
+        box.file_upload(str(folder / "given"), "/tmp/given")
+        box.file_download("/tmp/given", str(folder / "back"))
+        say((folder / "back").read_text() == "given", "ApptainerWorkspace: a file goes in and comes back")
+    say(os.listdir("sifs") == [IMAGE + ".sif"], "ApptainerWorkspace: the image is a file", os.listdir("sifs"))
+    del os.environ["OH_SESSION_API_KEYS_0"], os.environ["SESSION_API_KEY"]
 
 
 def free_port():
@@ -99,7 +123,7 @@ def outer_server():
 def runtime():
     folder = project("docker-runtime")
     with Model(SCRIPT) as model:
-        write_policy(model.port)
+        write_docker_policy(model.port)
         with outer_server() as address:
             box = RemoteWorkspace(host=address, api_key=KEY, working_dir=str(folder))
             talk = talk_in(box, model, "OH_CONVERSATION_RUNTIME", host="host.docker.internal")
@@ -112,10 +136,10 @@ def runtime():
             say(docker("ps", "-a", "-q") == "", "OH_CONVERSATION_RUNTIME: nothing of it is left", docker("ps", "-a"))
 
 
-for part in workspace, runtime:
+for part in workspace, apptainer, runtime:
     with contextlib.suppress(SystemExit):
         try:
             part()
         except Exception:
-            say(False, f"openhands by docker: {part.__name__}", traceback.format_exc())
+            say(False, f"openhands by docker or apptainer: {part.__name__}", traceback.format_exc())
 sys.stdout.flush()

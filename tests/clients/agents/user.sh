@@ -108,9 +108,9 @@ agents() {
 	"$STORE/openhands-v0/bin/python" "$here/openhands_remote.py"
 	NODE=$STORE/e2b/bin/node MODULES=$STORE/e2b-modules \
 		"$STORE/e2b/bin/python" "$here/../gateway/e2b_sdk.py" --image "$IMAGE"
-	# hutch is docker for the rest, whose ps -a would list what has ended before.
+	# hutch is docker and apptainer for the rest, whose ps -a would list what has ended before.
 	mkdir -m 700 docker && export XDG_RUNTIME_DIR=$T/docker
-	mkdir bin && ln -s "$HUTCH" bin/docker
+	mkdir bin && ln -s "$HUTCH" bin/docker && ln -s "$HUTCH" bin/apptainer
 	# The folder of the venv has another name in each run.
 	sed -i "1s|.*|#!$STORE/swe/bin/python|" "$STORE/swe/bin/swerex-remote"
 	export PATH=$T/bin:$PATH XDG_CONFIG_HOME=$T/config MSWEA_SILENT_STARTUP=1
