@@ -132,7 +132,7 @@ static int check_builds(const struct serve *s, struct err *e)
 	return rc;
 }
 
-static int check(struct serve *s, const struct words *w, struct err *e)
+static int check_numbers(struct serve *s, const struct words *w, struct err *e)
 {
 	uint64_t most = DEFAULT_CONNECTIONS;
 
@@ -155,7 +155,12 @@ static int check(struct serve *s, const struct words *w, struct err *e)
 		return err_set(e, ERR_USAGE,
 			       "--body-memory %.60s: the largest body has %u MiB",
 			       w->bodies, GATEWAY_BODY_MAX >> 20);
-	if (check_builds(s, e) < 0)
+	return 0;
+}
+
+static int check(struct serve *s, const struct words *w, struct err *e)
+{
+	if (check_numbers(s, w, e) < 0 || check_builds(s, e) < 0)
 		return -1;
 	if (!s->certificate != !s->certificate_key)
 		return err_set(e, ERR_USAGE, "--tls-cert and --tls-key belong together");
