@@ -231,10 +231,11 @@ void boxes_apply(struct job *j)
 		"Make the changes of sandbox %s%s%.2000s in your own folders? "
 		"hutch diff --patch %s shows them.",
 		j->name, *named ? " at " : "", named, j->name);
+	AUTO_FREE char *command = text_format("hutch apply %s", j->name);
 	if (strlen(named) > 2000)
 		job_fail(j, "paths: name fewer; a user cannot judge so many");
 	else
-		consent_ask(j, question);
+		consent_ask(j, question, command);
 }
 
 void boxes_apply_answered(struct job *j)
@@ -308,7 +309,8 @@ static void ask(struct job *j, const char *info)
 		"May sandbox %s connect to %s? A program in it can send there what "
 		"it has read.",
 		j->name, target);
-	consent_ask(j, question);
+	AUTO_FREE char *command = text_format("hutch net %s allow HOST", j->name);
+	consent_ask(j, question, command);
 }
 
 void boxes_allow_answered(struct job *j)

@@ -146,10 +146,12 @@ static bool has_answer(const struct job *j, const char *question, bool *ret)
 
 /* --- both ------------------------------------------------------------------ */
 
-static void refuse(struct job *j)
+static void refuse(struct job *j, const char *command)
 {
-	static const char text[] = "The user has to be asked, and this client cannot: it "
-				   "does not have the capability elicitation.";
+	AUTO_FREE char *text = text_format(
+		"The user has to be asked, and this client cannot: it does not have the "
+		"capability elicitation. The user can do it by `%s`.",
+		command);
 
 	if (!j->is_modern) {
 		job_fail(j, text);
@@ -161,12 +163,12 @@ static void refuse(struct job *j)
 	job_free(j);
 }
 
-void consent_ask(struct job *j, const char *question)
+void consent_ask(struct job *j, const char *question, const char *command)
 {
 	bool is_allowed;
 
 	if (!j->can_ask)
-		refuse(j);
+		refuse(j, command);
 	else if (!j->is_modern)
 		ask_legacy(j, question);
 	else if (has_answer(j, question, &is_allowed))

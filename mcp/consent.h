@@ -29,8 +29,9 @@ struct consent {
 void consent_done(struct consent *c);
 
 /* Asks.  job_answered() is called when the user has answered; it may be called at once.
- * A client that cannot ask gets an error. */
-void consent_ask(struct job *j, const char *question);
+ * A client that cannot ask gets an error, which names `command`: the user's own way to do the
+ * same.  No text of the model's may be in it, since users copy it into a shell. */
+void consent_ask(struct job *j, const char *question, const char *command);
 
 /* Takes the response of a legacy client to the question with this id. */
 void consent_take(struct server *s, const char *id, const struct json_at *response);

@@ -16,6 +16,7 @@ function below that gets the server.
 """
 import json
 import os
+import re
 import pathlib
 import select
 import socket
@@ -553,6 +554,7 @@ def cannot_ask(s):
         s.initialize(revision, **capabilities)
         r = s.tool("allow_host", host="example.com")
         assert r["isError"] and "elicitation" in text(r)
+        assert re.search("by `hutch net mcp-[0-9a-f]{12} allow HOST`", text(r)), text(r)
 
 
 def no_rules(s):
