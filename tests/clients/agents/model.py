@@ -7,6 +7,16 @@ import json
 import threading
 
 
+def streamed(answer):
+    """The answer as the events of a stream, in one piece."""
+    choice = answer["choices"][0]
+    calls = [{"index": i, **call} for i, call in enumerate(choice["message"].get("tool_calls", []))]
+    delta = {**choice["message"], **({"tool_calls": calls} if calls else {})}
+    parts = ({"delta": delta, "finish_reason": None}, {"delta": {}, "finish_reason": choice["finish_reason"]})
+    events = [{**answer, "object": "chat.completion.chunk", "choices": [{"index": 0, **part}]} for part in parts]
+    return "".join(f"data: {text}\n\n" for text in [*map(json.dumps, events), "[DONE]"]).encode()
+
+
 class Model:
     def __init__(self, answers):
         self.answers, self.asked = list(answers), []
@@ -15,9 +25,10 @@ class Model:
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(self):
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                data = json.dumps(model.answer(body)).encode()
+                answer = model.answer(body)
+                data = streamed(answer) if body.get("stream") else json.dumps(answer).encode()
                 self.send_response(200)
-                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Type", "text/event-stream" if body.get("stream") else "application/json")
                 self.send_header("Content-Length", str(len(data)))
                 self.end_headers()
                 self.wfile.write(data)

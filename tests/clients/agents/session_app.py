@@ -3,14 +3,15 @@
 Needs openhands-ai in the Python that runs it, HUTCH, PATIENCE and IMAGE.  The app server is the stock one, in a
 process of its own, and this program is its client, as the web page is: it starts, pauses, resumes and deletes
 sandboxes by the app server's address, and reaches the agent-server inside by the URL and key that the app server
-tells."""
+tells; and it has a conversation, with a scripted model."""
 import os
 import subprocess
 import sys
 
 import httpx
-from session import (BEGUN, BUILD, FILE, IS_LONG, LONG, LONG_ALONE, PATIENCE, RIGHT, TEST, WRONG, Repository, Server,
-                     Session)
+from model import Model
+from session import (BEGUN, BUILD, FILE, FOLDER, IS_LONG, LONG, LONG_ALONE, PATIENCE, RIGHT, TEST, WRONG,
+                     Repository, Server, Session, hutch)
 
 STARTS = """
 import socket, sys, uvicorn
@@ -33,8 +34,8 @@ class App:
         port = self.process.stdout.readline().strip()
         self.client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE)
 
-    def ask(self, method, path="", **more):
-        answer = self.client.request(method, f"/api/v1/sandboxes{path}", **more)
+    def ask(self, method, path="", what="sandboxes", **more):
+        answer = self.client.request(method, f"/api/v1/{what}{path}", **more)
         assert answer.status_code < 300, (method, path, answer.status_code, answer.text)
         return answer.json()
 
@@ -113,15 +114,52 @@ def work(session, server, app, repository):
     session.ended(runtime)
 
 
+SCRIPT = [
+    [("terminal", {"command": "echo $((6 * 7)); pwd"})],
+    [("file_editor", {"command": "create", "path": f"{FOLDER}/made", "file_text": "by an agent"})],
+    [("terminal", {"command": f"cat {FOLDER}/made"})],
+    [("finish", {"message": "done"})],
+]
+
+
+def conversation(session, server, app, model):
+    """A conversation as the web page begins it, with a sandbox that the app server starts for it."""
+    def conversations(method, path="", **more):
+        return app.ask(method, path, what="app-conversations", **more)
+    url = f"http://host.hutch.internal:{model.port}/v1"
+    app.ask("POST", what="settings", json={
+        "agent_settings_diff": {"llm": {"model": "openai/scripted", "base_url": url, "api_key": "none"}}})
+    message = {"role": "user", "content": [{"type": "text", "text": "make a file"}], "run": True}
+    number = conversations("POST", json={"initial_message": message})["id"]
+    while not (task := conversations("GET", "/start-tasks", params={"ids": number})[0]) \
+            or task["status"] not in ("READY", "ERROR"):
+        pass
+    session.say(task["status"] == "READY", "a conversation begins", task)
+    talk = task["app_conversation_id"]
+    while (found := conversations("GET", params={"ids": talk})[0])["execution_status"] in ("idle", "running", None):
+        pass
+    seen, expected = model.results(), (f"42\n{FOLDER}", "created successfully", "by an agent")
+    session.say(found["execution_status"] == "finished" and len(seen) == len(expected)
+                and all(map(str.__contains__, seen, expected)), "its agent comes to its end", (found, seen))
+    runtime = server.runtime(found["sandbox_id"])["runtime_id"]
+    conversations("DELETE", f"/{talk}")
+    hutch("wait", runtime)  # the app server deletes the sandbox behind its answer
+    session.ended(runtime)
+
+
 def main():
     repository = Repository()
-    server = Server(*repository.options, "-v", f"{sys.prefix}:{sys.prefix}:ro", "-e", f"VENV={sys.prefix}")
-    app = App(server)
-    try:
-        Session("app server with RUNTIME=remote").run(work, server, app, repository)
-    finally:
-        app.end()
-        server.end()
+    with Model(SCRIPT) as model:
+        server = Server(*repository.options, "--allow", f"@host:{model.port}", "-v",
+                        f"{sys.prefix}:{sys.prefix}:ro", "-e", f"VENV={sys.prefix}")
+        app = App(server)
+        try:
+            session = Session("app server with RUNTIME=remote")
+            session.run(work, server, app, repository)
+            session.run(conversation, server, app, model)
+        finally:
+            app.end()
+            server.end()
 
 
 main()
