@@ -208,6 +208,7 @@ refusing() {
 		((!(0x$(caps --cap-drop CAP_KILL) & 1 << 5)))
 	else
 		((!0x$(caps)))
+		[ "$(bwrap --dev-bind / / sed -n 's/^CapBnd:\t//p' /proc/self/status)" = 0000000000000000 ]
 		((0x$(caps --uid 0 --cap-add CAP_KILL) == 1 << 5))
 		((0x$(caps --cap-add kill --cap-add CAP_CHOWN --cap-drop KILL) == 1))
 	fi
