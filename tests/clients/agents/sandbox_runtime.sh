@@ -1,0 +1,34 @@
+#!/bin/bash
+# sandbox_runtime.sh: Anthropic's sandbox-runtime, which Claude Code has in it, with hutch-bwrap.  NODE is
+# a Node of version 22 or newer, MODULES a folder in which npm has installed the package, and HUTCH
+# hutch.  Prints TAP lines without numbers.
+set -u
+top=$(cd "$(dirname "$0")/../../.." && pwd)
+. "$top/tests/patience.bash"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit
+mkdir shown hidden
+touch hidden/secret
+srt=$MODULES/node_modules/@anthropic-ai/sandbox-runtime/dist/cli.js
+
+# run PROGRAM COMMAND: runs a command of a shell, with PROGRAM as the bwrap.
+run() {
+	jq -n --arg bwrap "$1" --arg work "$work" '{bwrapPath: $bwrap,
+		network: {allowedDomains: [], deniedDomains: []},
+		filesystem: {denyRead: [$work + "/hidden"], allowWrite: [$work + "/shown"], denyWrite: []}}' >settings.json
+	(cd shown && timeout "$PATIENCE" "$NODE" "$srt" --settings ../settings.json -c "$2" 2>&1)
+}
+
+# The same words by both: what is written, read, seen of processes, reached, and made of sockets.
+commands='echo a >file && cat file; touch ../made; ls ../hidden; id -u; ls -d /proc/[0-9]* | wc -l
+grep -E "^(Cap|NoNew|Seccomp:)" /proc/self/status; exit 7'
+ours=$(run "${HUTCH%/*}/libexec/hutch-bwrap" "$commands")
+code=$?
+theirs=$(run "$(command -v bwrap)" "$commands")
+if [[ $code == 7 && $ours == a$'\n'* && -n $theirs && $ours == "$theirs" ]]; then
+	echo "ok - sandbox-runtime's command sees by hutch-bwrap what it sees by bwrap"
+else
+	diff <(echo "$theirs") <(echo "$ours") | sed 's/^/# /'
+	echo "not ok - sandbox-runtime's command sees by hutch-bwrap what it sees by bwrap ($code)"
+fi
