@@ -220,5 +220,9 @@ int namespaces_explain(const struct namespaces *n, struct err *e)
 		(void)err_set(e, (enum err_kind)why.kind,
 			      "Creating new namespace failed: %s", err_words(sys));
 	e->sys = sys;
+	if (strstr(why.remedy, "--network")) /* a flag of hutch run */
+		return err_remedy(e,
+				  "%s; with --unshare-all, --share-net does without one",
+				  why.text);
 	return err_remedy(e, "%s", *why.remedy ? why.remedy : why.text);
 }

@@ -207,7 +207,7 @@ static void add_device(const struct steps *s, const struct op *op, const char *n
 	struct raw_step *step = add(s, RAW_BIND, op, target);
 
 	step->source = text_copy(source);
-	step->flags.set = MOUNT_ATTR_NOSUID;
+	step->tree_flags.set = MOUNT_ATTR_NOSUID; /* one call with its propagation */
 }
 
 static void add_links(const struct steps *s, const struct op *op)
