@@ -66,7 +66,8 @@ struct args {
 	bool unshare_user, unshare_user_try, unshare_ipc, unshare_pid, unshare_net,
 		unshare_uts, unshare_cgroup, unshare_cgroup_try;
 	bool disable_userns, assert_userns_disabled;
-	bool new_session, die_with_parent, as_pid_1, level_prefix, dry_run;
+	bool new_session, is_no_boundary, die_with_parent, as_pid_1, level_prefix,
+		dry_run;
 	const char *chdir, *argv0, *hostname; /* borrowed; NULL: not given */
 	/* borrowed: descriptors of the caller's; -1: not given */
 	int userns, userns2, pidns, block, userns_block, info, json_status, sync, seccomp;

@@ -117,6 +117,7 @@ static const struct option options[] = {
 	VALUE(take_fd, info, "--info-fd", "FD", "write a JSON object about the sandbox"),
 	VALUE(take_fd, json_status, "--json-status-fd", "FD",
 	      "write JSON objects about its beginning and end"),
+	FLAG(is_no_boundary, "--not-a-security-boundary", "accepted, and of no effect"),
 	FLAG(new_session, "--new-session", "a new session, without the terminal"),
 	FLAG(die_with_parent, "--die-with-parent", "kill the command if the caller ends"),
 	FLAG(as_pid_1, "--as-pid-1", "the command is pid 1 itself"),

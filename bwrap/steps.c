@@ -42,6 +42,11 @@ static struct raw_step *add(const struct steps *s, enum raw_kind kind,
 	struct raw_step *step = raw_plan_add(s->plan, kind, target);
 
 	step->from = op->option;
+	/* A link that another process has put at a target could lead the source, or the bytes of
+	 * --file, to a place of its choice, and could itself be replaced afterwards. */
+	step->follows_no_link = kind == RAW_BIND || kind == RAW_MOUNT ||
+				kind == RAW_OVERLAY || kind == RAW_DATA ||
+				kind == RAW_FILE;
 	step->parent_mode = mode_of_parents(op->perms);
 	/* Mounts that the host makes later in a shown folder, such as a drive, appear
 	 * inside, and none of the inside's appears on the host. */

@@ -21,8 +21,36 @@ static const struct {
 	{ "chmod ", "Can't chmod " },
 };
 
+/* The words behind a path, and the words that bwrap has in front of it. */
+static const struct {
+	const char *ours, *theirs;
+} endings[] = {
+	{ " is a link inside, and no link is followed there",
+	  "Can't mount on symlink destination " },
+	{ " is a file inside, and a folder is to be mounted there",
+	  "Destination is not a directory " },
+	{ " is a folder inside, and a file is to be mounted there",
+	  "Destination is not a file " },
+};
+
+static void replace_ending(struct err *e)
+{
+	for (size_t i = 0; i < ARRAY_LEN(endings); i++) {
+		const char *end = strstr(e->text, endings[i].ours);
+		char text[ERR_TEXT_MAX];
+		if (!end)
+			continue;
+		(void)snprintf(text, sizeof(text), "%s%.*s%s", endings[i].theirs,
+			       (int)(end - e->text), e->text,
+			       end + strlen(endings[i].ours));
+		(void)memcpy(e->text, text, sizeof(text));
+		return;
+	}
+}
+
 int wording_of_bwrap(struct err *e)
 {
+	replace_ending(e);
 	for (size_t i = 0; i < ARRAY_LEN(beginnings); i++) {
 		const size_t len = strlen(beginnings[i].ours);
 		char text[ERR_TEXT_MAX];

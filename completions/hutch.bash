@@ -39,7 +39,7 @@ _hutch_bwrap_flags='--help --version --args --argv0 --level-prefix --dry-run --u
 	--lock-file --sync-fd --bind --bind-try --dev-bind --dev-bind-try --ro-bind --ro-bind-try --bind-fd --ro-bind-fd
 	--remount-ro --overlay-src --overlay --tmp-overlay --ro-overlay --exec-label --file-label --proc --dev --tmpfs
 	--mqueue --dir --file --bind-data --ro-bind-data --symlink --seccomp --add-seccomp-fd --block-fd --userns-block-fd
-	--info-fd --json-status-fd --new-session --die-with-parent --as-pid-1 --cap-add --cap-drop --perms --size --chmod'
+	--info-fd --json-status-fd --not-a-security-boundary --new-session --die-with-parent --as-pid-1 --cap-add --cap-drop --perms --size --chmod'
 _hutch_with_value='@(--policy|--image|--pull|--entrypoint|--upper|-v|--volume|--workspace|--name|--protect|--rule|--toolchain|--tmpfs|-e|--env|--env-file|--secret|--secret-file|-w|--workdir|-u|--user|--hostname|--stdio|--network|--allow|--deny|--ask|--add-host|--network-join|-p|--publish|--isolation|--landlock|--idmap|--cap-add|--cap-drop|--seccomp|-m|--memory|--cpus|--pids-limit|--disk|--cgroup-parent|--ulimit|--timeout|--audit|--learn|--label|--plugin|--restart|--stop-signal|--stop-timeout|--ttl|--idle-timeout|--sample|--lease)'
 _hutch_limits='as core cpu data fsize locks memlock msgqueue nice nofile nproc rss
 	rtprio rttime sigpending stack'

@@ -37,10 +37,11 @@ void targets_done(struct targets *t)
 		mount_target_forget(t);
 }
 
-static int open_in_root(int root, const char *path)
+/* `more` is 0, or O_NOFOLLOW, by which a link at the end is opened itself. */
+static int open_in_root(int root, const char *path, uint64_t more)
 {
 	const struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC,
+		.flags = O_PATH | O_CLOEXEC | more,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 	};
 	int fd;
@@ -55,7 +56,7 @@ static int open_in_root(int root, const char *path)
 
 int mount_target_open(const struct targets *t, const char *path, struct err *e)
 {
-	int fd = open_in_root(t->root, path);
+	int fd = open_in_root(t->root, path, 0);
 
 	return fd < 0 ? err_sys(e, "open %.300s inside", path) : fd;
 }
@@ -96,13 +97,13 @@ static int make_dir(const struct targets *t, char *path, int depth, struct err *
 		return cannot_make("folder", path, e);
 	if (made == 0 && mount_target_own(t, parent, slash + 1, e) < 0)
 		return -1;
-	int fd = open_in_root(t->root, path);
+	int fd = open_in_root(t->root, path, 0);
 	return fd < 0 ? err_sys(e, "open %.300s inside", path) : fd;
 }
 
 static int make_dirs(const struct targets *t, char *path, int depth, struct err *e)
 {
-	int fd = open_in_root(t->root, path);
+	int fd = open_in_root(t->root, path, 0);
 
 	if (fd >= 0)
 		return fd;
@@ -145,6 +146,10 @@ static int check_type(int fd, const char *path, bool is_dir, struct err *e)
 
 	if (fstat(fd, &st) < 0)
 		return err_sys(e, "stat %.300s inside", path);
+	if (S_ISLNK(st.st_mode))
+		return err_set(e, ERR_REFUSED,
+			       "%.300s is a link inside, and no link is followed there",
+			       path);
 	if (!S_ISDIR(st.st_mode) != is_dir)
 		return 0;
 	return err_set(
@@ -167,7 +172,8 @@ int mount_target_make(struct targets *t, const char *path, bool is_dir, mode_t m
 		return mount_target_own(t, parent, name, e);
 	}
 	int made = errno;
-	AUTO_CLOSE int fd = open_in_root(t->root, path);
+	AUTO_CLOSE int fd =
+		open_in_root(t->root, path, t->follows_no_link ? O_NOFOLLOW : 0);
 	if (fd < 0 && made != EEXIST) {
 		errno = made;
 		return cannot_make(is_dir ? "folder" : "file", path, e);

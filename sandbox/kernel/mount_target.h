@@ -20,6 +20,8 @@ struct targets {
 	int folder;    /* owned: the folder that was looked up last; -1: none */
 	char *path;    /* owned: the path of `folder` */
 	mode_t parent_mode; /* of missing folders that are made on the way; 0: 0755 */
+	bool follows_no_link; /* set after targets_init() if mount_target_make() is to
+			       * fail where the target itself is a link */
 	bool is_roots; /* set after targets_init() if new files are to belong to root
 			* inside, which has to be mapped, and not to the process that
 			* makes the files */

@@ -101,6 +101,7 @@ static int make_all(struct raw_tree *t, struct err *e)
 	for (; t->at < t->plan->count; t->at++) {
 		const struct raw_step *s = &t->plan->steps[t->at];
 		t->targets.parent_mode = s->parent_mode;
+		t->targets.follows_no_link = s->follows_no_link;
 		if (actions[s->kind](t, s, e) < 0)
 			return err_from(e, s->from);
 	}

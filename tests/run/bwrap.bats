@@ -131,6 +131,21 @@ refusing() {
 	[ "$output" = a ]
 }
 
+@test "nothing is mounted on a link or written through one, not even where it leads nowhere" {
+	local option
+	touch file
+	for option in '--ro-bind / /l' '--tmpfs /l' '--proc /l' '--dev /l' '--bind-fd 3 /l' '--overlay-src /usr --tmp-overlay /l'; do
+		says 1 "Can't mount on symlink destination /l" --dir /d --symlink d /l $option true 3<"$T"
+	done
+	says 1 "Can't mount on symlink destination /l" --symlink nowhere /l --ro-bind "$T/file" /l true
+	for option in --file --bind-data; do
+		says 1 "Can't mount on symlink destination /l" --symlink nowhere /l $option 3 /l true 3<file
+		says 1 "Can't mount on symlink destination /l" --file 3 /f --symlink f /l $option 4 /l true 3<file 4<file
+	done
+	says 1 'Destination is not a directory /f' --file 3 /f --ro-bind / /f true 3<file
+	says 1 'Destination is not a file /d' --dir /d --ro-bind "$T/file" /d true
+}
+
 @test "files have the bytes of descriptors, and their modes" {
 	echo one >one
 	bare --file 3 /a --perms 0640 --bind-data 4 /b --ro-bind-data 5 /c --chmod 0600 /a \
