@@ -14,6 +14,7 @@ fi
 engines=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 logs=${LOGS:-$(cd "$engines/../.." && pwd)/build/engines}
 mkdir -p "$logs"
+runc_version=1.5.3
 count=0 failed=0
 
 # check NAME COMMAND...: one line of TAP.  The output of a command that fails follows as comments.
@@ -102,7 +103,8 @@ as_user() {
 		"$@"
 		return
 	fi
-	id=$(id -u hutch-test 2>/dev/null) || { useradd --create-home hutch-test && id=$(id -u hutch-test); } || return
+	id -u hutch-test >/dev/null 2>&1 || useradd --create-home hutch-test || return
+	id=$(id -u hutch-test)
 	home=$(getent passwd hutch-test | cut -d: -f6)
 	mkdir -p "$run" && chown "$id" "$run" && chmod 700 "$run" || return
 	setpriv --reuid "$id" --regid "$(id -g hutch-test)" --init-groups --reset-env \
@@ -200,7 +202,8 @@ apart_join() {
 	while read -r path _; do
 		echo $$ >"$path/$group/cgroup.procs" || exit
 	done < <(hierarchies)
-	exec setpriv --pdeathsig KILL unshare --cgroup --mount --pid --fork --kill-child --mount-proc bash -c 'apart_inside "$@"; exit' - "$@"
+	exec setpriv --pdeathsig KILL unshare --cgroup --mount --pid --fork --kill-child --mount-proc \
+		bash -c 'apart_inside "$@"; exit' - "$@"
 }
 
 # Frozen processes are thawed at the end, since a freezer of version 1 holds back even SIGKILL
@@ -218,4 +221,25 @@ apart_inside() {
 		echo THAWED >"$path"
 	done
 	return $code
+}
+
+# runc_new FOLDER: builds the newest runc that the tests know, since Debian 12's crun and runc refuse
+# the version of the specification that newer engines send.
+runc_new() {
+	mkdir "$1/source" && cd "$1/source" || return
+	printf 'module engines\n' >go.mod
+	printf 'package engines\nimport _ "github.com/opencontainers/runc"\n' >tools.go
+	go get "github.com/opencontainers/runc@v$runc_version" && go mod tidy &&
+		CGO_ENABLED=1 nice -n 19 go build -p 2 -tags seccomp \
+			-ldflags "-s -w -X main.version=$runc_version" -o "$1/runc" github.com/opencontainers/runc
+}
+
+# references: prints the runtimes to test: RUNTIME, or crun, runc, and the newest runc.
+references() {
+	if [ -n "${RUNTIME:-}" ]; then
+		echo "$RUNTIME"
+	else
+		(needs_go && cached "runc-$runc_version" runc_new) >&2
+		echo crun runc "$cache/runc-$runc_version/runc"
+	fi
 }

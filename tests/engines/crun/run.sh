@@ -3,8 +3,8 @@
 #
 #	RUNTIME=/path/to/a/runtime tests/engines/crun/run.sh
 #
-# RUNTIME (default: crun, then runc behind without_flags.sh) is the program to test.  The tests are
-# of the crun whose source the SUITE (default: trixie) of Debian has.  Runs as root.  Prints TAP; the
+# RUNTIME (default: crun, then runc and the newest runc behind without_flags.sh) is the program to
+# test.  The tests are of the crun whose source the SUITE (default: trixie) of Debian has.  Runs as root.  Prints TAP; the
 # whole output is kept in LOGS (default: build/engines).
 set -u
 . "$(dirname "$0")/../engines.sh"
@@ -42,7 +42,10 @@ if [ -n "${RUNTIME:-}" ]; then
 	test_runtime "$(program_name "$RUNTIME")" "$(command -v "$RUNTIME")"
 else
 	test_runtime "$(program_name crun)" "$(command -v crun)"
-	export WITHOUT=runc
-	test_runtime "$(program_name runc)" "$engines/crun/without_flags.sh"
+	for runc in $(references); do
+		[ "$runc" != crun ] || continue
+		export WITHOUT=$runc
+		test_runtime "$(program_name "$runc")" "$engines/crun/without_flags.sh"
+	done
 fi
 plan

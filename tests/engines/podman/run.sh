@@ -3,8 +3,8 @@
 #
 #	RUNTIME=/path/to/a/runtime tests/engines/podman/run.sh
 #
-# RUNTIME (default: crun, then runc) is the program to test.  Root starts it, and podman runs as the
-# ordinary user, with images and containers of its own.  Prints TAP; the output of each command is
+# RUNTIME (default: crun, runc and the newest runc) is the program to test.  Root starts it, and
+# podman runs as the ordinary user, with images and containers of its own.  Prints TAP; the output of each command is
 # kept in LOGS (default: build/engines).
 set -u
 . "$(dirname "$0")/../engines.sh"
@@ -14,7 +14,7 @@ needs podman podman
 needs busybox busybox-static
 version=$(podman --version)
 version=${version##* }
-for program in ${RUNTIME:-crun runc}; do
+for program in $(references); do
 	runtime=$(command -v "$program") || give_up "$program is not installed"
 	name=$(program_name "$runtime")
 	log=$logs/podman-$name

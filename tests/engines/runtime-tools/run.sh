@@ -1,10 +1,10 @@
 #!/bin/bash
-# run.sh: the Open Container Initiative's validation of a runtime, github.com/opencontainers/runtime-tools.
+# run.sh: the validation of a runtime by the Open Container Initiative, which its runtime-tools have.
 #
 #	RUNTIME=/path/to/a/runtime tests/engines/runtime-tools/run.sh
 #
-# RUNTIME (default: crun, then runc) is the program to test.  A program of the validation without a
-# failure is clean, and clean programs count as ok; their assertions are counted apart.  Runs as
+# RUNTIME (default: crun, runc and the newest runc) is the program to test.  A program of the
+# validation without a failure is clean, and clean programs count as ok; their assertions are counted apart.  Runs as
 # root.  Prints TAP; the whole output is kept in LOGS (default: build/engines).
 set -u
 . "$(dirname "$0")/../engines.sh"
@@ -68,7 +68,7 @@ needs_go
 cached "runtime-tools-$version" build || give_up "runtime-tools could not be built: see $cache/runtime-tools-$version.log"
 work_new
 tests=$cache/runtime-tools-$version
-for program in ${RUNTIME:-crun runc}; do
+for program in $(references); do
 	validate "$program"
 done
 plan
