@@ -602,7 +602,7 @@ TEST_DEPS  := $(DEMO_DEPS) libcmocka-dev clang libclang-rt-14-dev lld ripgrep py
 # proxy and from Debian's source packages.
 ENGINES_DEPS := gcc libc6-dev git meson ninja-build libcap-dev python3-seccomp bubblewrap crun runc \
         podman busybox-static uidmap libseccomp-dev containerd containernetworking-plugins iproute2 \
-        munge slurmctld slurmd slurm-client jq
+        munge slurmctld slurmd slurm-client jq etcd-server openssl
 DIST_DEPS  := $(BUILD_DEPS) dpkg-dev nasm perl python3-wheel
 # Another processor's: the compiler here, and what sysroot.sh unpacks.
 CROSS_DEPS := gcc-$(subst x86_64,x86-64,$(MULTIARCH))
@@ -922,7 +922,7 @@ clients-test: test-deps
 
 # Other projects' suites, and container engines, with BWRAP=PROGRAM or RUNTIME=PROGRAM, else with
 # bwrap, crun and runc themselves (tests/engines/README.md).  `make engines-test-NAME` runs one.
-ENGINES := bubblewrap runtime-tools crun podman containerd slurm
+ENGINES := bubblewrap runtime-tools crun podman containerd slurm kubernetes
 .PHONY: engines-test $(ENGINES:%=engines-test-%)
 engines-test: $(ENGINES:%=engines-test-%)
 $(ENGINES:%=engines-test-%): engines-test-%: engines-deps
