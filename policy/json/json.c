@@ -100,8 +100,8 @@ static struct json *build_value(struct build *b)
 	struct json *value = &b->values[b->count++];
 
 	skip_blanks(b);
-	*value = (struct json){ .type = json_type_of(peek(b)),
-				.source = b->text + b->at };
+	*value =
+		(struct json){ .type = json_type_of(peek(b)), .source = b->text + b->at };
 	if (value->type == JSON_OBJECT || value->type == JSON_ARRAY)
 		value->child = build_items(b, value->type == JSON_OBJECT);
 	else if (value->type == JSON_STRING)
@@ -155,14 +155,14 @@ static int check_all_keys(const struct build *b, struct err *e)
 	return 0;
 }
 
-struct json *json_parse(const char *text, size_t len, struct err *e)
+/* Builds the tree of a text that the scanner has accepted. */
+static struct json *build_document(const char *text, size_t len, size_t count,
+				   struct err *e)
 {
-	size_t count;
-
-	if (json_scan(text, len, &count, e) < 0)
-		return NULL;
 	struct json *values = mem_new(count * sizeof(*values) + len);
-	struct build b = { .text = text, .len = len, .values = values,
+	struct build b = { .text = text,
+			   .len = len,
+			   .values = values,
 			   .chars = (char *)(values + count) };
 	(void)build_value(&b); /* the outermost value is values[0] */
 	if (check_all_keys(&b, e) < 0) {
@@ -170,6 +170,23 @@ struct json *json_parse(const char *text, size_t len, struct err *e)
 		return NULL;
 	}
 	return values;
+}
+
+struct json *json_parse(const char *text, size_t len, struct err *e)
+{
+	size_t count;
+
+	return json_scan(text, len, &count, e) < 0 ? NULL
+						   : build_document(text, len, count, e);
+}
+
+struct json *json_parse_wide(const char *text, size_t len, struct err *e)
+{
+	size_t count;
+
+	return json_scan_wide(text, len, &count, e) < 0
+		       ? NULL
+		       : build_document(text, len, count, e);
 }
 
 void json_free(struct json *doc)
@@ -336,6 +353,21 @@ int json_uint(const struct json_at *at, uint64_t *ret, struct err *e)
 		return err_set(e, ERR_USAGE, "%s: not a whole number from 0 to 2^53",
 			       at->place);
 	*ret = (uint64_t)d;
+	return 0;
+}
+
+int json_wide(const struct json_at *at, bool *ret_negative, uint64_t *ret, struct err *e)
+{
+	char digits[JSON_NUMBER_MAX];
+
+	if (json_expect(at, JSON_NUMBER, e))
+		return -1;
+	(void)snprintf(digits, sizeof(digits), "%.*s", (int)at->value->len,
+		       at->value->source);
+	if (strpbrk(digits, ".eE"))
+		return err_set(e, ERR_USAGE, "%s: not a whole number", at->place);
+	*ret_negative = digits[0] == '-';
+	*ret = strtoull(digits + *ret_negative, NULL, 10);
 	return 0;
 }
 

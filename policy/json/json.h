@@ -46,6 +46,10 @@ struct json_at {
 /* Scans and parses `len` bytes.  NULL, and `e` filled in, if they are refused. */
 struct json *json_parse(const char *text, size_t len, struct err *e);
 
+/* Like json_parse(), but accepts any integer that fits into 64 bits, as documents of Go
+ * programs have them; json_wide() gives its value. */
+struct json *json_parse_wide(const char *text, size_t len, struct err *e);
+
 /* Frees a document.  NULL is allowed. */
 void json_free(struct json *doc);
 
@@ -88,6 +92,10 @@ int json_bool(const struct json_at *at, bool *ret, struct err *e);
 
 /* Gives a whole number from 0 to 2^53. */
 int json_uint(const struct json_at *at, uint64_t *ret, struct err *e);
+
+/* Gives the sign and the amount of a whole number of 64 bits.  The text that was parsed
+ * must still exist. */
+int json_wide(const struct json_at *at, bool *ret_negative, uint64_t *ret, struct err *e);
 
 /* Give the text of a member, or its whole number; `other` if it is absent or null, or of
  * another type. */

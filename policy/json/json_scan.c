@@ -1,6 +1,7 @@
 #include "policy/json/json_scan.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <locale.h>
 #include <math.h>
 #include <stdbool.h>
@@ -20,6 +21,7 @@ struct scan {
 	size_t at, len;
 	size_t values;
 	unsigned depth;
+	bool is_wide; /* integers of 64 bits are accepted */
 	struct err *e;
 };
 
@@ -184,6 +186,17 @@ double json_scan_number(const char *digits)
 	return number;
 }
 
+/* Tells whether an integer fits into int64_t or, if it is positive, uint64_t. */
+static bool is_wide(const char *digits)
+{
+	errno = 0;
+	if (*digits == '-')
+		(void)strtoll(digits, NULL, 10);
+	else
+		(void)strtoull(digits, NULL, 10);
+	return errno == 0;
+}
+
 static int check_number(struct scan *s, size_t start, bool is_integer)
 {
 	char digits[JSON_NUMBER_MAX];
@@ -194,6 +207,8 @@ static int check_number(struct scan *s, size_t start, bool is_integer)
 		return refuse(s, "a number of more than 63 characters");
 	memcpy(digits, s->text + start, len);
 	digits[len] = '\0';
+	if (is_integer && s->is_wide)
+		return is_wide(digits) ? 0 : refuse(s, "an integer beyond 64 bits");
 	/* 17 digits fit into 64 bits; numbers with more digits are beyond 2^53 in any
 	 * case. */
 	if (is_integer &&
@@ -284,17 +299,31 @@ static int scan_value(struct scan *s)
 	}
 }
 
+static int scan_all(struct scan *s, size_t *ret_values)
+{
+	if (scan_value(s))
+		return -1;
+	skip_blanks(s);
+	if (s->at < s->len)
+		return refuse(s, "something follows the value");
+	*ret_values = s->values;
+	return 0;
+}
+
 int json_scan(const char *text, size_t len, size_t *ret_values, struct err *e)
 {
 	struct scan s = { .text = (const unsigned char *)text, .len = len, .e = e };
 
-	if (scan_value(&s))
-		return -1;
-	skip_blanks(&s);
-	if (s.at < len)
-		return refuse(&s, "something follows the value");
-	*ret_values = s.values;
-	return 0;
+	return scan_all(&s, ret_values);
+}
+
+int json_scan_wide(const char *text, size_t len, size_t *ret_values, struct err *e)
+{
+	struct scan s = {
+		.text = (const unsigned char *)text, .len = len, .e = e, .is_wide = true
+	};
+
+	return scan_all(&s, ret_values);
 }
 
 enum json_type json_type_of(char first)

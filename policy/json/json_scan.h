@@ -24,6 +24,8 @@ enum json_type {
 /* Scans a text.  Returns 0 and the number of values, or an error that names line and
  * column (both from 1, columns in bytes). */
 int json_scan(const char *text, size_t len, size_t *ret_values, struct err *e);
+/* Like json_scan(), but accepts any integer that fits into 64 bits. */
+int json_scan_wide(const char *text, size_t len, size_t *ret_values, struct err *e);
 
 /* Returns the value of a number that was accepted, which must end with a NUL.
  * strtod(3) is not used, since it may expect a comma for the decimal point if the

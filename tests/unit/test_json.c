@@ -303,10 +303,37 @@ static void a_long_place_is_cut_not_overrun(void **state)
 	json_free(NULL);
 }
 
+static void integers_of_64_bits_are_read_where_asked_for(void **state)
+{
+	static const char text[] = "[18446744073709551615,-9223372036854775808,7]";
+	static const char *const too_large[] = { "18446744073709551616",
+						 "-9223372036854775809" };
+	struct json_at root, item = { 0 };
+	struct err e = { 0 };
+	bool is_negative;
+	uint64_t amount;
+
+	(void)state;
+	AUTO_JSON struct json *doc = json_parse_wide(text, sizeof(text) - 1, &e);
+	assert_non_null(doc);
+	json_root(doc, "file", &root);
+	assert_true(json_step(&root, &item));
+	assert_int_equal(json_wide(&item, &is_negative, &amount, &e), 0);
+	assert_true(!is_negative && amount == UINT64_MAX);
+	assert_true(json_step(&root, &item));
+	assert_int_equal(json_wide(&item, &is_negative, &amount, &e), 0);
+	assert_true(is_negative && amount == 1ull << 63);
+	for (size_t i = 0; i < ARRAY_LEN(too_large); i++) {
+		assert_null(json_parse_wide(too_large[i], strlen(too_large[i]), &e));
+		assert_non_null(strstr(e.text, "beyond 64 bits"));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_json_is_read),
+		cmocka_unit_test(integers_of_64_bits_are_read_where_asked_for),
 		cmocka_unit_test(what_is_not_json_is_refused_with_its_place),
 		cmocka_unit_test(depth_is_bounded),
 		cmocka_unit_test(the_number_of_values_is_bounded),
