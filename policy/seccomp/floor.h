@@ -20,6 +20,7 @@
 enum floor_kind {
 	FLOOR_FULL,
 	FLOOR_NESTING, /* those that remain with --nesting: namespaces may be made */
+	FLOOR_NONE,    /* no row: the profile is an OCI container's whole filter */
 };
 
 enum arch { ARCH_X86_64, ARCH_AARCH64, ARCH_COUNT };
@@ -52,7 +53,7 @@ const struct floor_row *floor_rows(size_t *ret_count);
 /* Tells whether a floor of that kind has the row. */
 static inline bool floor_has(enum floor_kind kind, const struct floor_row *row)
 {
-	return kind == FLOOR_FULL || !row->is_nesting;
+	return kind == FLOOR_FULL || (kind == FLOOR_NESTING && !row->is_nesting);
 }
 
 /* Writes code that refuses the call of `row` if a test of the row holds; other calls

@@ -39,7 +39,7 @@ struct options {
 
 static const char usage[] =
 	"usage: hutch-seccomp compile [--arch x86_64|aarch64] [--kernel X.Y] "
-	"[--cap NAME]... [--floor full|nesting] [--c-array] < PROFILE\n"
+	"[--cap NAME]... [--floor full|nesting|none] [--c-array] < PROFILE\n"
 	"       hutch-seccomp names [--arch x86_64|aarch64]\n"
 	"       hutch-seccomp why [--json] [--kernel X.Y] [--cap NAME]... [--floor full|nesting] [--pretends] "
 	"--default|--line FLAG CALL [ARGUMENT...] < PROFILE";
@@ -68,11 +68,17 @@ static int set_arch(struct options *o, const char *value, struct err *e)
 
 static int set_floor(struct options *o, const char *value, struct err *e)
 {
-	if (strcmp(value, "full") && strcmp(value, "nesting"))
-		return err_set(e, ERR_USAGE, "--floor %s: full or nesting was expected",
-			       value);
-	o->host.floor = *value == 'n' ? FLOOR_NESTING : FLOOR_FULL;
-	return 0;
+	static const char *const kinds[] = {
+		[FLOOR_FULL] = "full", [FLOOR_NESTING] = "nesting", [FLOOR_NONE] = "none"
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		if (!strcmp(kinds[i], value)) {
+			o->host.floor = (enum floor_kind)i;
+			return 0;
+		}
+	return err_set(e, ERR_USAGE, "--floor %s: full, nesting or none was expected",
+		       value);
 }
 
 static int set_kernel(struct options *o, const char *value, struct err *e)

@@ -23,7 +23,8 @@ struct reader {
 struct action {
 	const char *name;
 	uint32_t ret;
-	const char *refused; /* the reason why hutch refuses the action, or NULL */
+	const char *refused; /* the reason why hutch refuses the action unless the
+			      * profile is a whole filter, or NULL */
 };
 
 static const struct action actions[] = {
@@ -34,8 +35,9 @@ static const struct action actions[] = {
 	{ "SCMP_ACT_KILL_PROCESS", SECCOMP_RET_KILL_PROCESS, NULL },
 	{ "SCMP_ACT_TRAP", SECCOMP_RET_TRAP, NULL },
 	{ "SCMP_ACT_LOG", SECCOMP_RET_LOG, NULL },
-	{ "SCMP_ACT_TRACE", 0, "a command could trace itself and let the call pass" },
-	{ "SCMP_ACT_NOTIFY", 0, "not supported yet" },
+	{ "SCMP_ACT_TRACE", SECCOMP_RET_TRACE,
+	  "a command could trace itself and let the call pass" },
+	{ "SCMP_ACT_NOTIFY", SECCOMP_RET_USER_NOTIF, "not supported yet" },
 };
 
 static const char *const ops[] = {
@@ -49,7 +51,8 @@ static const char *const ops[] = {
 };
 _Static_assert(ARRAY_LEN(ops) == OP_COUNT, "an operator has no name");
 
-static int read_action(const struct json_at *at, uint32_t *ret, struct err *e)
+static int read_action(const struct json_at *at, const struct profile_host *host,
+		       uint32_t *ret, struct err *e)
 {
 	const char *name;
 
@@ -58,7 +61,7 @@ static int read_action(const struct json_at *at, uint32_t *ret, struct err *e)
 	for (size_t i = 0; i < ARRAY_LEN(actions); i++) {
 		if (strcmp(actions[i].name, name) != 0)
 			continue;
-		if (actions[i].refused)
+		if (actions[i].refused && host->floor != FLOOR_NONE)
 			return err_set(e, ERR_UNSUPPORTED, "%s: %s: %s", at->place, name,
 				       actions[i].refused);
 		*ret = actions[i].ret;
@@ -87,7 +90,7 @@ static int read_errno_name(const struct json_at *at, uint64_t *ret, struct err *
 
 /* Reads the errno of an action that takes one.  keys[0] is the key of its number, and
  * keys[1] that of its name. */
-static int read_errno(const struct json_at *at, const char *const keys[2],
+static int read_errno(const struct json_at *at, const char *const keys[2], bool is_whole,
 		      uint32_t *action, struct err *e)
 {
 	struct json_at number, name;
@@ -108,9 +111,10 @@ static int read_errno(const struct json_at *at, const char *const keys[2],
 	if (value > ERRNO_MAX)
 		return err_set(e, ERR_USAGE, "%s: no errno is above %d", where->place,
 			       ERRNO_MAX);
-	if (*action == SECCOMP_RET_ERRNO)
+	/* A tracer reads the number of SCMP_ACT_TRACE (seccomp(2)). */
+	if (*action == SECCOMP_RET_ERRNO || *action == SECCOMP_RET_TRACE)
 		*action |= (uint32_t)value;
-	else if (has_number || has_name)
+	else if ((has_number || has_name) && !is_whole)
 		return err_set(e, ERR_USAGE, "%s: only SCMP_ACT_ERRNO takes an errno",
 			       where->place);
 	return 0;
@@ -143,8 +147,12 @@ static int need_uint(const struct json_at *at, const char *key, uint64_t *ret,
 		     struct err *e)
 {
 	struct json_at number;
+	bool is_negative;
 
-	return need(at, key, &number, e) || json_uint(&number, ret, e) ? -1 : 0;
+	if (need(at, key, &number, e) || json_wide(&number, &is_negative, ret, e))
+		return -1;
+	return is_negative ? err_set(e, ERR_USAGE, "%s: a number below 0", number.place)
+			   : 0;
 }
 
 /* Reads the mask of SCMP_CMP_MASKED_EQ: `value` is the mask, and `valueTwo` is the
@@ -155,7 +163,8 @@ static int read_mask(const struct json_at *at, struct profile_test *test, struct
 
 	test->mask = test->value;
 	test->value = 0;
-	if (json_member(at, "valueTwo", &two) && json_uint(&two, &test->value, e))
+	if (json_member(at, "valueTwo", &two) &&
+	    need_uint(at, "valueTwo", &test->value, e))
 		return -1;
 	if (test->value & ~test->mask)
 		return err_set(e, ERR_USAGE,
@@ -187,14 +196,15 @@ static int read_test(const struct json_at *at, struct profile_test *test, struct
 }
 
 /* Reads the tests of a rule.  Two tests of the same argument are refused: libseccomp
- * rejects them, and container runtimes disagree on their meaning (one takes OR, another
- * fails). */
-static int read_tests(const struct json_at *block, struct profile_rule *rule,
-		      struct err *e)
+ * rejects them.  For an OCI container *ret_is_any says instead that one test of the rule is
+ * enough, as runc and crun have it. */
+static int read_tests(const struct json_at *block, const struct profile_host *host,
+		      struct profile_rule *rule, bool *ret_is_any, struct err *e)
 {
 	struct json_at list, item = { 0 };
 	unsigned seen = 0;
 
+	*ret_is_any = false;
 	if (!json_member(block, "args", &list))
 		return 0;
 	if (json_expect(&list, JSON_ARRAY, e))
@@ -204,7 +214,11 @@ static int read_tests(const struct json_at *block, struct profile_rule *rule,
 
 		if (read_test(&item, &test, e))
 			return -1;
-		if (seen & 1u << test.arg)
+		if (rule->test_count == PROFILE_ARGS)
+			return err_set(e, ERR_LIMIT, "%s: more than 6 comparisons",
+				       item.place);
+		*ret_is_any = *ret_is_any || seen & 1u << test.arg;
+		if (*ret_is_any && host->floor != FLOOR_NONE)
 			return err_set(
 				e, ERR_USAGE,
 				"%s: argument %u is compared twice in one block; write "
@@ -253,6 +267,21 @@ static int read_names(const struct json_at *block, struct profile_rule *rule,
 	return 0;
 }
 
+/* Adds a rule for each of the tests. */
+static int read_each(const struct json_at *block, const struct profile_rule *rule,
+		     struct reader *r, struct err *e)
+{
+	for (size_t i = 0; i < rule->test_count; i++) {
+		struct profile_rule one = *rule;
+
+		one.test_count = 1;
+		one.tests[0] = rule->tests[i];
+		if (read_names(block, &one, r, e))
+			return -1;
+	}
+	return 0;
+}
+
 static int read_block(const struct json_at *block, struct reader *r, struct err *e)
 {
 	static const char *const keys[] = { "names",	"name", "action",  "errnoRet",
@@ -263,15 +292,17 @@ static int read_block(const struct json_at *block, struct reader *r, struct err 
 	struct profile ignored = { 0 };
 	struct reader nowhere = { .host = r->host, .out = &ignored };
 	struct json_at action;
-	bool is_fit;
+	bool is_fit, is_any;
 
 	if (json_only(block, keys, e) || need(block, "action", &action, e) ||
-	    read_action(&action, &rule.action, e) ||
-	    read_errno(block, errnos, &rule.action, e) || read_tests(block, &rule, e) ||
+	    read_action(&action, r->host, &rule.action, e) ||
+	    read_errno(block, errnos, r->host->floor == FLOOR_NONE, &rule.action, e) ||
+	    read_tests(block, r->host, &rule, &is_any, e) ||
 	    profile_fit(block, r->host, &is_fit, e))
 		return -1;
 	/* A block that does not apply to this host is checked too, and then dropped. */
-	const int rc = read_names(block, &rule, is_fit ? r : &nowhere, e);
+	const int rc = is_any ? read_each(block, &rule, is_fit ? r : &nowhere, e)
+			      : read_names(block, &rule, is_fit ? r : &nowhere, e);
 	free(ignored.rules);
 	return rc;
 }
@@ -301,9 +332,11 @@ static int read_profile(const struct json_at *root, struct reader *r, struct err
 	struct json_at action;
 
 	if (json_only(root, keys, e) || need(root, "defaultAction", &action, e) ||
-	    read_action(&action, &r->out->default_action, e) ||
-	    read_errno(root, errnos, &r->out->default_action, e) ||
-	    profile_check_archs(root, e) || profile_check_flags(root, e))
+	    read_action(&action, r->host, &r->out->default_action, e) ||
+	    read_errno(root, errnos, r->host->floor == FLOOR_NONE,
+		       &r->out->default_action, e) ||
+	    profile_check_archs(root, e) ||
+	    (r->host->floor != FLOOR_NONE && profile_check_flags(root, e)))
 		return -1;
 	return read_blocks(root, r, e);
 }
@@ -317,7 +350,8 @@ int profile_parse(const char *text, size_t len, const struct profile_host *host,
 
 	if (len > PROFILE_BYTES_MAX)
 		return err_set(e, ERR_LIMIT, "a profile of more than 4 MiB");
-	p.doc = json_parse(text, len, e);
+	p.doc = host->floor == FLOOR_NONE ? json_parse_wide(text, len, e)
+					  : json_parse(text, len, e);
 	if (!p.doc)
 		return -1;
 	json_root(p.doc, "profile", &root);

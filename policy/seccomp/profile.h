@@ -27,7 +27,9 @@ struct profile_host {
 				  * unknown */
 	const char *const *caps; /* names of capabilities, CAP_..., ended by NULL; may
 				  * be NULL */
-	enum floor_kind floor;	 /* the floor that compiled programs get */
+	enum floor_kind floor;	 /* the floor that compiled programs get.  With FLOOR_NONE
+				  * SCMP_ACT_NOTIFY, SCMP_ACT_TRACE and all flags are
+				  * accepted: the caller of the compiler knows them */
 };
 
 enum profile_op {

@@ -123,6 +123,11 @@ static int read_profile(struct order *o, struct err *e)
 	const char *path = o->request->profile;
 	struct stat st;
 
+	if (o->request->whole) {
+		o->len = o->request->whole_len;
+		o->profile = mem_copy(o->request->whole, o->len);
+		return 0;
+	}
 	/* Without O_NONBLOCK, opening a FIFO would wait for its writer. */
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st)) {
@@ -153,9 +158,9 @@ static int read_host(struct order *o, struct err *e)
 	return 0;
 }
 
-static const char *floor_name(enum seccomp_nesting nesting)
+static const char *floor_name(const struct seccomp_request *r)
 {
-	return nesting == SECCOMP_NESTS ? "nesting" : "full";
+	return r->whole ? "none" : r->nesting == SECCOMP_NESTS ? "nesting" : "full";
 }
 
 /* Makes the cache's key out of every input that the program depends on.  libseccomp's
@@ -173,7 +178,7 @@ static void make_key(const struct order *o, struct seccomp_key *ret)
 	(void)fprintf(out, "compiler %ju %ju %jd %jd.%09ld\n", (uintmax_t)c->st_dev,
 		      (uintmax_t)c->st_ino, (intmax_t)c->st_size,
 		      (intmax_t)c->st_mtim.tv_sec, c->st_mtim.tv_nsec);
-	(void)fprintf(out, "floor %s\n", floor_name(o->request->nesting));
+	(void)fprintf(out, "floor %s\n", floor_name(o->request));
 	for (size_t i = 0; o->request->caps && o->request->caps[i]; i++)
 		(void)fprintf(out, "cap %s\n", o->request->caps[i]);
 	(void)fprintf(out, "profile %zu\n", o->len);
@@ -186,14 +191,8 @@ static struct sock_filter *compile(const struct order *o, size_t *ret_count,
 				   struct err *e)
 {
 	const char *argv[FIXED_ARGS + 2 * CAPS_MAX + 1] = {
-		o->request->compiler,
-		"compile",
-		"--arch",
-		ARCH_NAME,
-		"--kernel",
-		o->kernel,
-		"--floor",
-		floor_name(o->request->nesting),
+		o->request->compiler, "compile", "--arch",  ARCH_NAME,
+		"--kernel",	      o->kernel, "--floor", floor_name(o->request),
 	};
 	size_t n = FIXED_ARGS;
 
@@ -210,7 +209,8 @@ static struct sock_filter *compile(const struct order *o, size_t *ret_count,
 	struct sock_filter *insns = seccomp_compiler_run((char *const *)argv, o->profile,
 							 o->len, ret_count, e);
 	if (!insns)
-		(void)err_in(e, "seccomp profile %s", o->request->profile);
+		(void)err_in(e, "seccomp profile %s",
+			     o->request->whole ? "linux.seccomp" : o->request->profile);
 	return insns;
 }
 
@@ -243,7 +243,7 @@ int seccomp_obtain(const struct seccomp_request *request, struct seccomp_program
 	struct order o = { .request = request };
 	struct seccomp_key key = { 0 };
 
-	if (!request->profile) {
+	if (!request->profile && !request->whole) {
 		seccomp_default(request->nesting, ret);
 		return 0;
 	}

@@ -40,6 +40,9 @@ enum seccomp_nesting {
 struct seccomp_request {
 	const char *profile;	 /* the path of a file with OCI's or Docker's JSON;
 				  * NULL: the built-in program */
+	const char *whole;	 /* in place of `profile`: the JSON of an OCI container's
+				  * filter, to which hutch's floor is not added */
+	size_t whole_len;
 	const char *cache_dir;	 /* the folder of the cache of compiled programs; NULL:
 				  * no cache */
 	const char *compiler;	 /* path of hutch-seccomp */

@@ -296,11 +296,40 @@ static void too_long_a_text_is_refused(void **state)
 	assert_int_equal(e.kind, ERR_LIMIT);
 }
 
+/* The filter of an OCI container stands alone, and means what other runtimes make of it. */
+static void a_whole_filter_has_every_action(void **state)
+{
+	static const struct profile_host whole = { .arch = ARCH_X86_64, .floor = FLOOR_NONE };
+	static const char text[] =
+		"{\"defaultAction\":\"SCMP_ACT_ALLOW\",\"flags\":[\"SECCOMP_FILTER_FLAG_LOG\"],"
+		"\"listenerPath\":\"/x\",\"syscalls\":["
+		"{\"names\":[\"read\"],\"action\":\"SCMP_ACT_NOTIFY\"},"
+		"{\"names\":[\"write\"],\"action\":\"SCMP_ACT_TRACE\",\"errnoRet\":7},"
+		"{\"names\":[\"dup2\"],\"action\":\"SCMP_ACT_ERRNO\",\"args\":["
+		"{\"index\":0,\"value\":18446744073709551615,\"op\":\"SCMP_CMP_EQ\"},"
+		"{\"index\":0,\"value\":2,\"op\":\"SCMP_CMP_EQ\"}]}]}";
+	struct profile p = { 0 };
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(profile_parse(text, sizeof(text) - 1, &whole, &p, &e), 0);
+	assert_int_equal(p.count, 4);
+	assert_int_equal(p.rules[0].action, SECCOMP_RET_USER_NOTIF);
+	assert_int_equal(p.rules[1].action, SECCOMP_RET_TRACE | 7);
+	/* Two comparisons of one argument are two rules: one of them is enough. */
+	assert_int_equal(p.rules[2].test_count, 1);
+	assert_true(p.rules[2].tests[0].value == UINT64_MAX);
+	assert_int_equal(p.rules[3].tests[0].value, 2);
+	profile_done(&p);
+	assert_int_equal(profile_parse(text, sizeof(text) - 1, &host, &p, &e), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_wrong_is_refused_with_its_place),
 		cmocka_unit_test(the_smallest_profile_is_a_default),
+		cmocka_unit_test(a_whole_filter_has_every_action),
 		cmocka_unit_test(every_action_has_its_value),
 		cmocka_unit_test(dockers_own_keys_are_understood),
 		cmocka_unit_test(conditions_leave_blocks_out),
