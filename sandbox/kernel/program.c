@@ -134,7 +134,7 @@ int program_seal(const struct program *p, struct err *e)
 	struct stat st;
 
 	AUTO_CLOSE int mount = mount_api_clone_file(p->path, &unreachable);
-	if (mount < 0 && unreachable.sys == EACCES)
+	if (mount < 0 && (unreachable.sys == EACCES || unreachable.sys == EPERM))
 		return copy_to_memfd(p, e);
 	if (mount < 0) {
 		*e = unreachable;

@@ -29,6 +29,6 @@ void program_done(struct program *p);
 
 /* Returns a descriptor to execute the program from.  Called in the child, before
  * pivot_root(2) hides the host's paths.  The descriptor refers to a read-only mount of
- * the file or, if the file's path is no longer accessible, to a sealed memfd with a
+ * the file or, if the file's path is no longer accessible or this process may not mount, to a sealed memfd with a
  * copy.  Either way no process can open /proc/1/exe for writing (runc CVE-2019-5736). */
 int program_seal(const struct program *p, struct err *e);
