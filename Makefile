@@ -164,7 +164,7 @@ FILES_sandbox/plan := added_user plugin_find image_passwd image image_tool image
     plan_print plan_rlimits protect_scan store_image volumes
 USES_sandbox/plan := base policy/plugin policy/egress policy protocol store sandbox/kernel
 
-FILES_sandbox/raw := raw_bind raw_files raw_mounts raw_overlay raw_plan
+FILES_sandbox/raw := raw_bind raw_copy_up raw_files raw_mounts raw_overlay raw_plan
 USES_sandbox/raw := base sandbox/kernel
 
 FILES_sandbox/monitor := broker broker_bind broker_caller broker_calls broker_inside broker_open \

@@ -20,6 +20,10 @@ static int do_mount(struct raw_tree *t, const struct raw_step *s, struct err *e)
 
 	if (mount < 0)
 		return err_in(e, "mount %s at %.300s", s->type, s->target);
+	if ((s->propagation || s->userns >= 0) && raw_dress(mount, s, e) < 0)
+		return -1;
+	if (s->copies_up && raw_copy_up(t, mount, s, e) < 0)
+		return -1;
 	if (raw_target(t, s, true, &at, e) < 0)
 		return -1;
 	return raw_attach(t, mount, &at, s, e);
@@ -38,11 +42,16 @@ _Static_assert(ARRAY_LEN(actions) == RAW_KIND_COUNT, "a step has no action");
 
 /* Keeps the mounts to come from the host.  A mount namespace that is not below a new user
  * namespace has the host's shared mounts, to which the kernel would hand them on. */
-static int part_from_host(struct err *e)
+static int part_from_host(const struct raw_plan *plan, int *ret_old, struct err *e)
 {
-	struct mount_attr attr = { .propagation = MS_SLAVE };
+	/* A root with shared propagation has binds that share mounts with the host, so only
+	 * the mount below the new root parts from it. */
+	const bool is_shared = plan->root_propagation & MS_SHARED;
+	struct mount_attr attr = { .propagation = is_shared ? MS_PRIVATE : MS_SLAVE };
 
-	if (sys_mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &attr) < 0)
+	*ret_old = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (*ret_old < 0 ||
+	    sys_mount_setattr(AT_FDCWD, "/", is_shared ? 0 : AT_RECURSIVE, &attr) < 0)
 		return err_sys(e, "part the mounts from the host's");
 	return 0;
 }
@@ -72,19 +81,17 @@ static int make_scratch(struct raw_tree *t, struct err *e)
 	return t->scratch < 0 ? -1 : cover_root(t->scratch, e);
 }
 
+/* The root is private until pivot_root(2) is done, which a shared one would refuse. */
 static int make_root(struct raw_tree *t, struct err *e)
 {
 	const struct raw_plan *p = t->plan;
-	const struct mount_attr attr = { .propagation = p->root_propagation
-								? p->root_propagation
-								: MS_PRIVATE };
+	struct mount_attr set = { .propagation = MS_PRIVATE };
 
 	t->root = p->root ? mount_api_clone(AT_FDCWD, p->root, true, e)
 			  : mount_api_make("tmpfs", "mode=0755",
 					   MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, e);
 	if (t->root < 0)
 		return -1;
-	struct mount_attr set = attr;
 	if (sys_mount_setattr(t->root, "", AT_EMPTY_PATH | AT_RECURSIVE, &set) < 0)
 		return err_sys(e, "set the propagation of the new root");
 	if (cover_root(t->root, e) < 0)
@@ -95,7 +102,7 @@ static int make_root(struct raw_tree *t, struct err *e)
 
 static int make_all(struct raw_tree *t, struct err *e)
 {
-	if (part_from_host(e) < 0 || raw_clone_hosts(t, e) < 0 ||
+	if (part_from_host(t->plan, &t->old, e) < 0 || raw_clone_hosts(t, e) < 0 ||
 	    make_scratch(t, e) < 0 || make_root(t, e) < 0)
 		return -1;
 	for (; t->at < t->plan->count; t->at++) {
@@ -105,6 +112,10 @@ static int make_all(struct raw_tree *t, struct err *e)
 		if (actions[s->kind](t, s, e) < 0)
 			return err_from(e, s->from);
 	}
+	/* The old tree is unmounted after pivot_root(2), and the host's must not be with it. */
+	struct mount_attr slave = { .propagation = MS_SLAVE };
+	if (sys_mount_setattr(t->old, "", AT_EMPTY_PATH | AT_RECURSIVE, &slave) < 0)
+		return err_sys(e, "part the old root's mounts from the host's");
 	if (!t->plan->is_root_readonly)
 		return 0;
 	struct mount_attr readonly = { .attr_set = MOUNT_ATTR_RDONLY };
@@ -115,7 +126,7 @@ static int make_all(struct raw_tree *t, struct err *e)
 
 int raw_mounts_make(const struct raw_plan *p, int *ret_root, struct err *e)
 {
-	struct raw_tree t = { .plan = p, .root = -1, .scratch = -1 };
+	struct raw_tree t = { .plan = p, .root = -1, .scratch = -1, .old = -1 };
 
 	targets_init(&t.targets, -1);
 	int result = make_all(&t, e);
@@ -126,6 +137,7 @@ int raw_mounts_make(const struct raw_plan *p, int *ret_root, struct err *e)
 	own_free(&t.hosts);
 	targets_done(&t.targets);
 	own_close(&t.scratch);
+	own_close(&t.old);
 	own_close(&t.root);
 	return result;
 }

@@ -13,6 +13,7 @@ struct raw_step;
 struct raw_tree {
 	const struct raw_plan *plan;
 	size_t at;   /* number of the step that is being done */
+	int old;     /* owned: the host's "/" */
 	int root;    /* owned: the root of the mount that is the new root */
 	int scratch; /* owned: a tmpfs that no path inside leads to; -1: no step needs it */
 	int *hosts; /* owned: for each step that shows the host's "/", a clone of it; for
@@ -32,6 +33,10 @@ int raw_dress(int mount, const struct raw_step *s, struct err *e);
 /* Attaches a mount; a mount over the root becomes the root. */
 int raw_attach(struct raw_tree *t, int mount, const struct mount_target *at,
 	       const struct raw_step *s, struct err *e);
+
+/* Copies the target's files into a new mount that is not attached yet; their links are not
+ * followed. */
+int raw_copy_up(struct raw_tree *t, int mount, const struct raw_step *s, struct err *e);
 
 /* Clones the host's "/" for the steps that show it.  Call it before the new root covers
  * "/", since a clone that is made later would include the new root. */

@@ -54,6 +54,8 @@ struct raw_step {
 	char *upper, *work;  /* owned; RAW_OVERLAY: host paths */
 	bool is_scratch;     /* RAW_OVERLAY */
 	bool is_tree;	     /* RAW_BIND: with its submounts */
+	bool is_always;	     /* RAW_COVER: also where this process may not write, since
+			      * another process inside may */
 	bool may_be_absent;  /* RAW_BIND: a source that does not exist skips the step */
 	bool follows_no_link; /* a target that is a link is an error */
 	bool copies_up;	     /* RAW_MOUNT of a tmpfs: the target's files are copied into it */
@@ -75,7 +77,9 @@ struct raw_plan {
 	size_t count, room;
 	const char *root;  /* borrowed: the host's directory that becomes the root; NULL: an
 			    * empty tmpfs does */
-	unsigned long root_propagation; /* MS_*; 0: private */
+	unsigned long
+		root_propagation; /* MS_* that the caller sets after pivot_root(2).  With
+					 * MS_SHARED, binds can share mounts with the host */
 	bool is_root_readonly; /* made so after the last step */
 };
 
