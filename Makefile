@@ -57,7 +57,7 @@ MAKEFLAGS += --no-builtin-rules
 ROOMS := base policy/json policy/plugin policy/bash policy/seccomp policy/egress policy protocol archive store \
     executor/wire executor/process executor/terminal executor/session executor/files \
     executor/search executor/edit executor/fileops executor/plugin executor sandbox/kernel egress egress/gate egress/launch \
-    sandbox/cgroup sandbox/state sandbox/plan sandbox/raw sandbox/monitor sandbox/root sandbox/launch \
+    sandbox/cgroup sandbox/state sandbox/plan sandbox/raw oci sandbox/monitor sandbox/root sandbox/launch \
     sandbox/landlock sandbox/learn sandbox/explain cli/common rootfs-tools/changes actions \
     supervisor supervisor/pool rootfs-tools/layers rootfs-tools/index rootfs-tools/registry \
     rootfs-tools/build rootfs-tools cli docker apptainer bwrap lib gateway/zip gateway/relay gateway mcp
@@ -166,6 +166,11 @@ USES_sandbox/plan := base policy/plugin policy/egress policy protocol store sand
 
 FILES_sandbox/raw := raw_bind raw_copy_up raw_files raw_mounts raw_overlay raw_plan
 USES_sandbox/raw := base sandbox/kernel
+
+FILES_oci := args cgroups cgroups_v1 config config_linux console create device_rules events exec features \
+    fields filter hooks identity init lifecycle link list log mount_options mounts process \
+    resources resources_apply run spaces spec start state
+USES_oci := base policy/json policy sandbox/kernel sandbox/raw
 
 FILES_sandbox/monitor := broker broker_bind broker_caller broker_calls broker_inside broker_open \
     broker_place denials denials_tell protect_watch trace trace_set
@@ -340,7 +345,8 @@ MUSL_LINK   = $(CC) -nostdlib -static-pie $(LDHARDEN) -Wl,--gc-sections -o $@ \
 
 # --- programs --------------------------------------------------------------
 
-PROGRAMS := $(B)/hutch $(addprefix $(B)/libexec/hutch-,act apptainer bwrap docker egress executor gate image mcp pool scope seccomp serve supervise)
+PROGRAMS := $(B)/hutch $(addprefix $(B)/libexec/hutch-,act apptainer bwrap docker egress executor gate \
+    image mcp oci pool scope seccomp serve supervise)
 
 # V=1 shows each command.
 V ?= 0
@@ -401,6 +407,7 @@ $(B)/libexec/hutch-apptainer: $(B)/$(LINK)/apptainer/main.o $(call linked_rooms,
 # hutch-mcp has two files of the gateway, whose others need libraries of glibc's.
 $(B)/libexec/hutch-mcp: $(B)/$(LINK)/mcp/main.o $(patsubst %,$(B)/$(LINK)/gateway/%.o,loop command) \
   $(filter-out %/gateway.a %/gateway/zip.a %/gateway/mcp.a,$(call linked_rooms,mcp))
+$(B)/libexec/hutch-oci: $(B)/$(LINK)/oci/main.o $(call linked_rooms,oci)
 $(B)/libexec/hutch-supervise: $(B)/$(LINK)/supervisor/main.o $(call linked_rooms,supervisor)
 $(B)/libexec/hutch-pool: $(B)/$(LINK)/supervisor/pool/main.o $(call linked_rooms,supervisor/pool)
 
@@ -420,7 +427,9 @@ $(GATES): $(B)/$(LINK)/egress/gate/main.o $(call linked_rooms,egress/gate)
 $(B)/host/egress/gate/gateway.o: UNIT_FLAGS += -isystem $(SYSROOT)/usr/include/libnl3
 $(B)/musl/egress/gate/gateway.o: MUSL_CFLAGS += -isystem $(SYSROOT)/usr/include/libnl3
 
-$(B)/hutch $(B)/libexec/hutch-act $(B)/libexec/hutch-apptainer $(B)/libexec/hutch-bwrap $(B)/libexec/hutch-docker $(B)/libexec/hutch-mcp $(B)/libexec/hutch-supervise $(B)/libexec/hutch-pool \
+$(B)/hutch $(B)/libexec/hutch-act $(B)/libexec/hutch-apptainer $(B)/libexec/hutch-bwrap \
+    $(B)/libexec/hutch-docker $(B)/libexec/hutch-mcp $(B)/libexec/hutch-oci $(B)/libexec/hutch-supervise \
+    $(B)/libexec/hutch-pool \
 $(B)/libexec/hutch-executor $(B)/libexec/hutch-egress $(GATES):
 	@mkdir -p $(@D)
 	$(call say,LINK)
@@ -971,7 +980,8 @@ sanitized:
 	+$(CHECKED_MAKE) OPTIMIZE="-O1 -g1" units fuzz tests
 
 # clang's warnings for the sources that are in no room, and for those that only musl has.
-MAINS := actions/main.c apptainer/main.c bwrap/main.c cli/main.c docker/main.c egress/egress_main.c executor/main.c mcp/main.c policy/seccomp/main.c rootfs-tools/main.c \
+MAINS := actions/main.c apptainer/main.c bwrap/main.c cli/main.c docker/main.c egress/egress_main.c \
+    executor/main.c mcp/main.c oci/main.c policy/seccomp/main.c rootfs-tools/main.c \
          sandbox/cgroup/scope_main.c supervisor/main.c supervisor/pool/main.c
 .PHONY: clang-only
 clang-only: $(B)/gen/seccomp_texts.h

@@ -98,6 +98,12 @@ static int apptainer_main(char **argv)
 	return run_program("hutch-apptainer", argv);
 }
 
+/* Runs the OCI runtime, for `hutch oci` and for a hutch that is found as hutch-oci. */
+static int oci_main(char **argv)
+{
+	return run_program("hutch-oci", argv);
+}
+
 /* Runs hutch-serve.  Its sandboxes are those of the user that root's belong to. */
 static int serve_main(char **argv)
 {
@@ -230,6 +236,9 @@ static const struct verb {
 	  bwrap_main, false },
 	{ "apptainer", "Apptainer's, as `apptainer` or `singularity`", apptainer_main,
 	  false },
+
+	{ "For engines of containers:", NULL, NULL, false },
+	{ "oci", "an OCI runtime for podman, containerd and others", oci_main, false },
 
 	{ "For clients of protocols:", NULL, NULL, false },
 	{ "mcp", "a server of the Model Context Protocol, for desktop agents", mcp_main,
@@ -403,7 +412,8 @@ static const struct {
 } disguises[] = { { "docker", "hutch-docker", false },
 		  { "bwrap", "hutch-bwrap", true },
 		  { "apptainer", "hutch-apptainer", false },
-		  { "singularity", "hutch-apptainer", false } };
+		  { "singularity", "hutch-apptainer", false },
+		  { "hutch-oci", "hutch-oci", false } };
 
 /* Runs the other program as which this one was called, by a link of that name.  Returns
  * its exit code; -1: it was called as hutch. */

@@ -3,7 +3,7 @@
 # The verbs, their flags and the flags' values stand in one place; tests/run/completion.bats
 # compares them with the help of each verb.
 _hutch_verbs='act run create start exec shell pool cp port net connect ps inspect logs events stats wait pause unpause
-	update rename stop kill rm changes diff apply discard snapshot fork commit policy why audit image plugin docker bwrap apptainer mcp serve doctor version help'
+	update rename stop kill rm changes diff apply discard snapshot fork commit policy why audit image plugin docker bwrap apptainer oci mcp serve doctor version help'
 _hutch_flags='--policy --image --pull --entrypoint --upper -v --volume --workspace --name --protect --protect-missing --toolchain --tmpfs --read-only -e --env
 	--env-file --secret --secret-file -w --workdir -u --user --hostname -i --interactive -t --tty --stdio --mcp
 	--network --allow --deny --ask --add-host --network-join -p --publish --isolation --landlock --idmap --cap-add --cap-drop --nesting --seccomp -m --memory --cpus --pids-limit

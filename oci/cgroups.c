@@ -1,0 +1,317 @@
+#include "oci/cgroups.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include "base/await.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "oci/cgroups_v1.h"
+#include "oci/resources.h"
+
+#define FILE_MAX    (1u << 20)
+#define PATIENCE_MS 10000
+
+const char *cgroups_root(void)
+{
+	static const char *const places[] = { "/sys/fs/cgroup",
+					      "/sys/fs/cgroup/unified" };
+	struct statfs fs;
+
+	for (size_t i = 0; i < ARRAY_LEN(places); i++)
+		if (statfs(places[i], &fs) == 0 && fs.f_type == CGROUP2_SUPER_MAGIC)
+			return places[i];
+	return NULL;
+}
+
+char *cgroups_own(void)
+{
+	AUTO_CLOSE int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
+	AUTO_FREE char *text = NULL;
+	const char *root = cgroups_root();
+	size_t len;
+
+	if (!root || fd < 0 ||
+	    io_read_file(fd, "/proc/self/cgroup", FILE_MAX, &text, &len, NULL))
+		return NULL;
+	const char *at = !strncmp(text, "0::", 3) ? text : strstr(text, "\n0::");
+	if (!at)
+		return NULL;
+	at += *at == '\n' ? 4 : 3;
+	return text_format("%s%.*s", root, (int)strcspn(at, "\n"), at);
+}
+
+/* Makes the folders of `path` below `root`. */
+static int make_folders(const char *root, const char *path)
+{
+	char part[PATH_MAX];
+
+	if (snprintf(part, sizeof(part), "%s", path) >= (int)sizeof(part)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	for (char *p = part + strlen(root) + 1;; p++) {
+		const char c = *p;
+		if (c && c != '/')
+			continue;
+		*p = '\0';
+		if (mkdir(part, 0755) && errno != EEXIST)
+			return -1;
+		if (!c)
+			return 0;
+		*p = c;
+	}
+}
+
+/* Refuses a path that leads upwards. */
+static int check_path(const char *path, struct err *e)
+{
+	for (const char *at = path; *at; at += strcspn(at, "/")) {
+		at += strspn(at, "/");
+		if (!strncmp(at, "..", 2) && (at[2] == '/' || !at[2]))
+			return err_set(e, ERR_USAGE,
+				       "linux.cgroupsPath: '..' leads out of it");
+	}
+	return 0;
+}
+
+static int choose(const struct cgroups_order *o, char **ret, struct err *e)
+{
+	const char *path = o->path && *o->path ? o->path : o->id;
+	const char *colon = strchr(path, ':');
+
+	if (check_path(path, e))
+		return -1;
+	if (o->manager == CGROUPS_SYSTEMD || (colon && strchr(colon + 1, ':'))) {
+		(void)err_set(e, ERR_UNSUPPORTED,
+			      "linux.cgroupsPath '%.200s': hutch-oci asks no systemd for "
+			      "cgroups",
+			      path);
+		return err_remedy(e,
+				  "use the engine's cgroupfs manager: podman "
+				  "--cgroup-manager cgroupfs; SystemdCgroup = false of "
+				  "containerd");
+	}
+	*ret = text_format("/%s", path + strspn(path, "/"));
+	return 0;
+}
+
+static bool is_no_right(int sys)
+{
+	return sys == EACCES || sys == EPERM || sys == EROFS;
+}
+
+/* Makes the cgroup in the v2 hierarchy.  *ret is NULL where there is none, or where this
+ * user may make none. */
+static int enter_v2(const struct cgroups_order *o, const char *path, pid_t pid,
+		    char **ret, struct err *e)
+{
+	const char *root = cgroups_root();
+	AUTO_FREE char *folder = root ? text_format("%s%s", root, path) : NULL;
+	struct err why = { 0 };
+
+	if (!root)
+		return 0;
+	if (make_folders(root, folder))
+		return is_no_right(errno) ? 0 : err_sys(e, "make the cgroup %s", folder);
+	resources_enable(o->resources, root, folder);
+	if (cgroups_join(folder, NULL, pid, &why)) {
+		(void)rmdir(folder); /* the join's error is what counts */
+		*e = why;
+		return is_no_right(why.sys) ? 0 : -1;
+	}
+	*ret = folder;
+	folder = NULL;
+	return 0;
+}
+
+int cgroups_enter(const struct cgroups_order *o, pid_t pid, struct cgroups_place *ret,
+		  struct err *e)
+{
+	AUTO_FREE char *path = NULL;
+
+	*ret = (struct cgroups_place){ NULL, NULL };
+	if (o->manager == CGROUPS_DISABLED)
+		return resources_apply(o->resources, NULL, NULL, e);
+	if (choose(o, &path, e) || enter_v2(o, path, pid, &ret->folder, e))
+		return -1;
+	ret->v1 = path;
+	path = NULL;
+	/* Cgroups of v1 are made where they are needed, and entered when they exist. */
+	return resources_apply(o->resources, ret->folder, ret->v1, e) ||
+			       cgroups_v1_join(ret->v1, pid, e)
+		       ? -1
+		       : 0;
+}
+
+int cgroups_join(const char *path, const char *v1, pid_t pid, struct err *e)
+{
+	char text[24];
+
+	if (v1 && cgroups_v1_join(v1, pid, e))
+		return -1;
+	if (!path)
+		return 0;
+	AUTO_FREE char *file = text_format("%s/cgroup.procs", path);
+	(void)snprintf(text, sizeof(text), "%d", (int)pid); /* fits */
+	return io_write_proc(AT_FDCWD, file, text, e);
+}
+
+/* Reads a small file of the cgroup. */
+static char *read_file(const char *path, const char *name, struct err *e)
+{
+	AUTO_FREE char *file = text_format("%s/%s", path, name);
+	AUTO_CLOSE int fd = open(file, O_RDONLY | O_CLOEXEC);
+	char *text = NULL;
+	size_t len;
+
+	if (fd < 0) {
+		(void)err_sys(e, "open %s", file);
+		return NULL;
+	}
+	return io_read_file(fd, file, FILE_MAX, &text, &len, e) ? NULL : text;
+}
+
+bool cgroups_is_frozen(const char *path)
+{
+	AUTO_FREE char *text = path ? read_file(path, "cgroup.freeze", NULL) : NULL;
+
+	return text && *text == '1';
+}
+
+/* Waits until cgroup.events has the line, for some seconds: a freezer of cgroup v1 holds
+ * back even SIGKILL. */
+static int await_event(const char *path, const char *line, struct err *e)
+{
+	const int64_t due = clock_ms() + PATIENCE_MS;
+
+	AUTO_FREE char *file = text_format("%s/cgroup.events", path);
+	AUTO_CLOSE int fd = open(file, O_RDONLY | O_CLOEXEC);
+
+	for (;;) {
+		char text[256];
+		const ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+		if (n < 0)
+			return err_sys(e, "read %s", file);
+		text[n] = '\0';
+		if (strstr(text, line))
+			return 0;
+		const int rc = await_ready(fd, POLLPRI, due);
+		if (rc < 0)
+			return err_sys(e, "wait for %s", file);
+		if (rc == 0)
+			return err_set(e, ERR_BUSY, "%s has not become '%s' in time",
+				       file, line);
+	}
+}
+
+int cgroups_freeze(const char *path, bool is_frozen, struct err *e)
+{
+	if (!path)
+		return err_set(e, ERR_UNSUPPORTED,
+			       "the container has no cgroup, which pause "
+			       "and resume need");
+	AUTO_FREE char *file = text_format("%s/cgroup.freeze", path);
+	if (io_write_proc(AT_FDCWD, file, is_frozen ? "1" : "0", e))
+		return -1;
+	return await_event(path, is_frozen ? "frozen 1" : "frozen 0", e);
+}
+
+static void add_pids(const char *path, struct list *texts)
+{
+	AUTO_FREE char *text = read_file(path, "cgroup.procs", NULL);
+	char *rest = text;
+
+	for (char *line; rest && (line = strsep(&rest, "\n"));)
+		if (*line)
+			list_add(texts, line);
+}
+
+/* Calls `does` for the cgroup's folders, those below first. */
+static void walk(const char *path, void (*does)(const char *, void *), void *arg)
+{
+	DIR *dir = opendir(path);
+
+	if (!dir)
+		return;
+	for (struct dirent *d; (d = readdir(dir));)
+		if (d->d_type == DT_DIR && d->d_name[0] != '.') {
+			AUTO_FREE char *below = text_format("%s/%s", path, d->d_name);
+			walk(below, does, arg);
+		}
+	(void)closedir(dir); /* it was only read */
+	does(path, arg);
+}
+
+static void add_folder(const char *path, void *texts)
+{
+	add_pids(path, texts);
+}
+
+int cgroups_pids(const char *path, pid_t **ret, size_t *ret_count, struct err *e)
+{
+	struct list texts = { 0 };
+
+	if (access(path, F_OK))
+		return err_sys(e, "open %s", path);
+	walk(path, add_folder, &texts);
+	*ret = mem_zeroed(texts.count + 1, sizeof(**ret));
+	*ret_count = texts.count;
+	for (size_t i = 0; i < texts.count; i++)
+		(*ret)[i] = (pid_t)strtol(texts.items[i], NULL, 10);
+	list_done(&texts);
+	return 0;
+}
+
+int cgroups_signal(const char *path, int sig, struct err *e)
+{
+	AUTO_FREE char *file = text_format("%s/cgroup.kill", path);
+	AUTO_FREE pid_t *pids = NULL;
+	size_t count;
+
+	/* since 5.14; no process escapes it by a fork */
+	if (sig == SIGKILL && io_write_proc(AT_FDCWD, file, "1", e) == 0)
+		return 0;
+	if (cgroups_pids(path, &pids, &count, e))
+		return -1;
+	for (size_t i = 0; i < count; i++)
+		if (pids[i] > 1 && kill(pids[i], sig) && errno != ESRCH)
+			return err_sys(e, "signal process %d", (int)pids[i]);
+	return 0;
+}
+
+static void remove_folder(const char *path, void *arg)
+{
+	(void)arg;
+	(void)rmdir(path); /* cgroups_remove() looks at the outermost */
+}
+
+int cgroups_remove(const char *path, const char *v1, struct err *e)
+{
+	const bool is_there = path && access(path, F_OK) == 0;
+
+	if (is_there &&
+	    (cgroups_signal(path, SIGKILL, e) || await_event(path, "populated 0", e)))
+		return -1;
+	if (v1)
+		cgroups_v1_remove(v1);
+	if (!is_there)
+		return 0;
+	walk(path, remove_folder, NULL);
+	return access(path, F_OK)
+		       ? 0
+		       : err_set(e, ERR_BUSY, "cannot remove the cgroup %s", path);
+}

@@ -1,0 +1,51 @@
+/* cgroups -- the cgroup of a container.
+ *
+ * The path is the configuration's cgroupsPath below the v2 hierarchy.  On a machine with the
+ * hybrid layout that hierarchy has few controllers; it keeps the processes together (freeze,
+ * kill) and holds device rules, and limits go to v1's hierarchies (cgroups_v1.h).  Where no
+ * cgroup can be made, as for an ordinary user without delegation, a container without limits
+ * runs in the cgroup of its engine. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct err;
+struct json_at;
+struct resources;
+
+enum cgroups_manager { CGROUPS_FS, CGROUPS_SYSTEMD, CGROUPS_DISABLED };
+
+struct cgroups_order {
+	enum cgroups_manager manager;
+	const char *path; /* cgroupsPath; NULL: "/ID" */
+	const char *id;
+	const struct resources *resources;
+};
+
+/* Where a container's cgroups are.  Both are allocated, by the callee. */
+struct cgroups_place {
+	char *folder; /* in the v2 hierarchy; NULL: none */
+	char *v1;     /* the path in those of v1 that exist (cgroups_v1.h); NULL: none */
+};
+
+/* Makes the cgroups, sets their limits, and moves `pid` there.  *ret is filled in on failure,
+ * too, for cgroups_remove(). */
+int cgroups_enter(const struct cgroups_order *o, pid_t pid, struct cgroups_place *ret,
+		  struct err *e);
+/* Moves a further process there.  NULL for both does nothing. */
+int cgroups_join(const char *path, const char *v1, pid_t pid, struct err *e);
+/* Returns the folder of the hierarchy, or NULL. */
+const char *cgroups_root(void);
+/* Returns the folder of this process's own cgroup, allocated, or NULL. */
+char *cgroups_own(void);
+
+bool cgroups_is_frozen(const char *path);
+int cgroups_freeze(const char *path, bool is_frozen, struct err *e);
+
+/* Lists the processes of the cgroup and those below it; *ret is allocated. */
+int cgroups_pids(const char *path, pid_t **ret, size_t *ret_count, struct err *e);
+/* Sends a signal to all of them. */
+int cgroups_signal(const char *path, int sig, struct err *e);
+/* Kills what is in it, and removes it.  NULL for both does nothing. */
+int cgroups_remove(const char *path, const char *v1, struct err *e);

@@ -1,0 +1,185 @@
+#include "oci/cgroups_v1.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "oci/resources.h"
+
+#define ROOT	 "/sys/fs/cgroup"
+#define TEXT_MAX 4096
+
+static const char *const controllers[] = { "memory", "cpu",   "cpuset",
+					   "pids",   "blkio", "devices" };
+
+static bool is_v1(const char *controller)
+{
+	AUTO_FREE char *path = text_format(ROOT "/%s", controller);
+	struct statfs fs;
+
+	return statfs(path, &fs) == 0 && fs.f_type == CGROUP_SUPER_MAGIC;
+}
+
+bool cgroups_v1_has(const struct resources_write *w)
+{
+	if (!w->v1)
+		return false;
+	AUTO_FREE char *controller = text_format("%.*s", (int)strcspn(w->v1, "/"), w->v1);
+	return is_v1(controller);
+}
+
+bool cgroups_v1_is_made(const struct resources_write *w, const char *path)
+{
+	const size_t len = strcspn(w->v1, "/");
+	AUTO_FREE char *folder = text_format(ROOT "/%.*s%s", (int)len, w->v1, path);
+
+	return access(folder, F_OK) == 0;
+}
+
+bool cgroups_v1_has_devices(void)
+{
+	return is_v1("devices");
+}
+
+/* Copies a file of the parent: a new cpuset takes no process before it has these. */
+static void inherit(const char *folder, const char *file)
+{
+	AUTO_FREE char *from = text_format("%s/../%s", folder, file);
+	AUTO_FREE char *to = text_format("%s/%s", folder, file);
+	char text[TEXT_MAX];
+
+	AUTO_CLOSE int in = open(from, O_RDONLY | O_CLOEXEC);
+	AUTO_CLOSE int out = open(to, O_WRONLY | O_CLOEXEC);
+	const ssize_t n = in < 0 ? -1 : io_read_full(in, text, sizeof(text));
+	if (n > 1 && out >= 0)
+		(void)!write(out, text, (size_t)n); /* joining fails then, and says so */
+}
+
+static int make_folder(const char *folder, bool is_cpuset, struct err *e)
+{
+	if (mkdir(folder, 0755) == 0) {
+		if (is_cpuset) {
+			inherit(folder, "cpuset.cpus");
+			inherit(folder, "cpuset.mems");
+		}
+		return 0;
+	}
+	return errno == EEXIST ? 0 : err_sys(e, "make the cgroup %s", folder);
+}
+
+/* Makes the folder of a container in a hierarchy, with its parents. */
+static int make(const char *controller, const char *path, struct err *e)
+{
+	AUTO_FREE char *folder = text_format(ROOT "/%s%s", controller, path);
+	const bool is_cpuset = !strcmp(controller, "cpuset");
+
+	for (char *p = folder + sizeof(ROOT) + strlen(controller) + 1;; p++) {
+		const char c = *p;
+		if (c && c != '/')
+			continue;
+		*p = '\0';
+		if (make_folder(folder, is_cpuset, e))
+			return -1;
+		if (!c)
+			return 0;
+		*p = c;
+	}
+}
+
+static int write_file(const char *file, const char *text, const char *member,
+		      struct err *e)
+{
+	return io_write_proc(AT_FDCWD, file, text, e) ? err_in(e, "%s", member) : 0;
+}
+
+int cgroups_v1_apply(const struct resources_write *w, const char *path, struct err *e)
+{
+	const size_t len = strcspn(w->v1, "/");
+	AUTO_FREE char *controller = text_format("%.*s", (int)len, w->v1);
+	AUTO_FREE char *file = text_format(ROOT "/%s%s%s", controller, path, w->v1 + len);
+
+	if (make(controller, path, e))
+		return err_in(e, "%s", w->member);
+	return write_file(file, w->v1_text, w->member, e);
+}
+
+/* Writes one rule as "TYPE MAJOR:MINOR ACCESS". */
+static int write_rule(const struct resources_device *d, const char *folder, struct err *e)
+{
+	char major[24] = "*", minor[24] = "*";
+	AUTO_FREE char *file =
+		text_format("%s/devices.%s", folder, d->is_allowed ? "allow" : "deny");
+
+	if (d->major >= 0)
+		(void)snprintf(major, sizeof(major), "%" PRId64, d->major); /* fits */
+	if (d->minor >= 0)
+		(void)snprintf(minor, sizeof(minor), "%" PRId64, d->minor); /* fits */
+	AUTO_FREE char *text = text_format("%c %s:%s %s%s%s", d->type, major, minor,
+					   d->reads ? "r" : "", d->writes ? "w" : "",
+					   d->makes ? "m" : "");
+	return write_file(file, text, "linux.resources.devices", e);
+}
+
+int cgroups_v1_set_devices(const struct resources *r, const char *path, struct err *e)
+{
+	/* The devices that each container has, and making files of any. */
+	static const struct resources_device always[] = {
+		{ true, 'c', -1, -1, false, false, true },
+		{ true, 'b', -1, -1, false, false, true },
+		{ true, 'c', 1, 3, true, true, true },
+		{ true, 'c', 1, 5, true, true, true },
+		{ true, 'c', 1, 7, true, true, true },
+		{ true, 'c', 1, 8, true, true, true },
+		{ true, 'c', 1, 9, true, true, true },
+		{ true, 'c', 5, 0, true, true, true },
+		{ true, 'c', 5, 1, true, true, true },
+		{ true, 'c', 5, 2, true, true, true },
+		{ true, 'c', 136, -1, true, true, true },
+	};
+	AUTO_FREE char *folder = text_format(ROOT "/devices%s", path);
+
+	if (make("devices", path, e))
+		return -1;
+	for (size_t i = 0; i < r->device_count; i++)
+		if (write_rule(&r->devices[i], folder, e))
+			return -1;
+	for (size_t i = 0; i < ARRAY_LEN(always); i++)
+		if (write_rule(&always[i], folder, e))
+			return -1;
+	return 0;
+}
+
+int cgroups_v1_join(const char *path, pid_t pid, struct err *e)
+{
+	char text[24];
+
+	(void)snprintf(text, sizeof(text), "%d", (int)pid); /* fits */
+	for (size_t i = 0; i < ARRAY_LEN(controllers); i++) {
+		AUTO_FREE char *file =
+			text_format(ROOT "/%s%s/cgroup.procs", controllers[i], path);
+		if (is_v1(controllers[i]) && access(file, W_OK) == 0 &&
+		    io_write_proc(AT_FDCWD, file, text, e))
+			return -1;
+	}
+	return 0;
+}
+
+void cgroups_v1_remove(const char *path)
+{
+	for (size_t i = 0; i < ARRAY_LEN(controllers); i++) {
+		AUTO_FREE char *folder = text_format(ROOT "/%s%s", controllers[i], path);
+		if (is_v1(controllers[i]))
+			(void)rmdir(folder); /* there is none without a limit of it */
+	}
+}

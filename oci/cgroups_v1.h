@@ -1,0 +1,30 @@
+/* cgroups_v1 -- limits and device rules where a controller belongs to cgroup v1.
+ *
+ * On a host with the hybrid layout the container has its cgroup in the v2 hierarchy, and
+ * beside it one of the same path in each v1 hierarchy that a limit needs.  The limits are
+ * those of resources.h; a table says which file of v1 each v2 file is.  A limit that has
+ * none there is an error that names the member. */
+#pragma once
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct err;
+struct resources;
+struct resources_write;
+
+/* Tells whether a v1 hierarchy has the controller of the limit. */
+bool cgroups_v1_has(const struct resources_write *w);
+/* Tells whether the container has a cgroup there. */
+bool cgroups_v1_is_made(const struct resources_write *w, const char *path);
+/* Tells whether a v1 hierarchy has device rules. */
+bool cgroups_v1_has_devices(void);
+
+/* Writes a limit to the container's cgroup `path` ("/a/b") of v1, which is made if it is
+ * missing. */
+int cgroups_v1_apply(const struct resources_write *w, const char *path, struct err *e);
+/* Writes the device rules. */
+int cgroups_v1_set_devices(const struct resources *r, const char *path, struct err *e);
+/* Moves a process to the cgroups of v1 that exist. */
+int cgroups_v1_join(const char *path, pid_t pid, struct err *e);
+/* Removes them, when no process is left. */
+void cgroups_v1_remove(const char *path);

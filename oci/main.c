@@ -1,0 +1,239 @@
+/* hutch-oci: an OCI runtime with crun's command line, for podman, containerd, CRI-O,
+ * Kubernetes and Slurm.  `hutch oci` is this program, and so is a hutch that is found as
+ * hutch-oci.  docs/hutch-oci.md */
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "oci/args.h"
+#include "oci/filter.h"
+#include "oci/log.h"
+#include "oci/spaces.h"
+#include "oci/verbs.h"
+#include "sandbox/kernel/program.h"
+
+static const struct verb {
+	const char *name, *help;
+	int (*main)(const struct globals *g, char **argv, struct err *e);
+	bool enters; /* runs in a container's namespaces, so that the program is sealed */
+} verbs[] = {
+	{ "create", "make a container, which waits for its start", create_verb, true },
+	{ "start", "start the command of a created container", start_verb, false },
+	{ "run", "create, start, wait and delete", run_verb, true },
+	{ "exec", "run another command in a container", exec_verb, true },
+	{ "state", "print the state of a container as JSON", state_verb, false },
+	{ "list", "list the containers of --root", list_verb, false },
+	{ "ps", "list the processes of a container", ps_verb, false },
+	{ "kill", "send a signal to a container", kill_verb, false },
+	{ "delete", "remove a container that has ended", delete_verb, false },
+	{ "pause", "freeze the processes of a container", pause_verb, false },
+	{ "resume", "let them go on", resume_verb, false },
+	{ "update", "change the limits of a container", update_verb, false },
+	{ "events", "print figures of a container's cgroup", events_verb, false },
+	{ "features", "print what this runtime has, as JSON", features_verb, false },
+	{ "spec", "write a config.json to begin with", spec_verb, false },
+	{ "checkpoint", "not supported", checkpoint_verb, false },
+	{ "restore", "not supported", checkpoint_verb, false },
+};
+
+int checkpoint_verb(const struct globals *g, char **argv, struct err *e)
+{
+	(void)g;
+	(void)argv;
+	return err_set(e, ERR_UNSUPPORTED, "checkpoint and restore are not supported");
+}
+
+static void print_version(void)
+{
+	(void)printf("hutch-oci version %s\ncommit: %s\nspec: 1.3.0\n"
+		     "+CAP +SECCOMP +APPARMOR +EBPF\n",
+		     HUTCH_VERSION, HUTCH_VERSION); /* nothing is lost with it */
+}
+
+static void print_help(FILE *to)
+{
+	(void)fprintf(
+		to,
+		"usage: hutch-oci [--root DIR] [--log FILE] [--log-format text|json]\n"
+		"                 [--cgroup-manager cgroupfs|systemd|disabled] VERB "
+		"...\n\n"); /* nothing is lost with it */
+	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+		(void)fprintf(to, "  %-10s %s\n", verbs[i].name,
+			      verbs[i].help); /* as above */
+}
+
+/* The folder of the containers' state.  A rootless engine runs its runtime as root of a
+ * user namespace, where /run is not its own. */
+static char *default_root(void)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+
+	if (runtime && *runtime == '/' && (geteuid() != 0 || spaces_in_userns()))
+		return text_format("%s/hutch-oci", runtime);
+	return geteuid() == 0 ? text_copy("/run/hutch-oci")
+			      : text_format("/tmp/hutch-oci-%u", geteuid());
+}
+
+struct global_flags {
+	const char *root, *log, *format, *manager, *level, *rootless;
+	bool is_debug, has_systemd, is_version, is_help;
+};
+
+static int read_manager(const struct global_flags *f, struct globals *g, struct err *e)
+{
+	static const char *const names[] = { "cgroupfs", "systemd", "disabled" };
+
+	g->manager = f->has_systemd ? CGROUPS_SYSTEMD : CGROUPS_FS;
+	if (!f->manager)
+		return 0;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (!strcmp(names[i], f->manager)) {
+			g->manager = (enum cgroups_manager)i;
+			return 0;
+		}
+	return err_set(e, ERR_USAGE,
+		       "--cgroup-manager: cgroupfs, systemd or disabled was "
+		       "expected");
+}
+
+static int read_globals(struct global_flags *f, struct globals *g, char **argv,
+			struct err *e)
+{
+	const struct args_flag flags[] = {
+		{ "root", 0, ARGS_TEXT, &f->root },
+		{ "log", 0, ARGS_TEXT, &f->log },
+		{ "log-format", 0, ARGS_TEXT, &f->format },
+		{ "log-level", 0, ARGS_TEXT, &f->level },
+		{ "cgroup-manager", 0, ARGS_TEXT, &f->manager },
+		{ "systemd-cgroup", 's', ARGS_SWITCH, &f->has_systemd },
+		{ "debug", 0, ARGS_SWITCH, &f->is_debug },
+		{ "rootless", 0, ARGS_TEXT, &f->rootless },
+		{ "criu", 0, ARGS_IGNORED, NULL },
+		{ "version", 'v', ARGS_SWITCH, &f->is_version },
+		{ "help", 'h', ARGS_SWITCH, &f->is_help },
+	};
+
+	if (args_read(flags, ARRAY_LEN(flags), argv, true, e) || read_manager(f, g, e))
+		return -1;
+	g->root = f->root ? f->root : default_root();
+	g->log = f->log;
+	g->is_log_json = f->format && !strcmp(f->format, "json");
+	return log_open(g->log, g->is_log_json, e);
+}
+
+static const struct verb *find_verb(const char *name)
+{
+	for (size_t i = 0; name && i < ARRAY_LEN(verbs); i++)
+		if (!strcmp(verbs[i].name, name))
+			return &verbs[i];
+	return NULL;
+}
+
+/* A process of a container could open /proc/PID/exe of a process of ours there, and write
+ * to the file once it runs no more (runc CVE-2019-5736).  So such verbs run from a
+ * read-only mount of the program's file, or from a sealed copy. */
+static int seal(char **argv, struct err *e)
+{
+	struct program self = { .fd = -1 };
+	struct statvfs fs;
+	struct stat st;
+
+	self.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	if (self.fd < 0 || fstatvfs(self.fd, &fs) || fstat(self.fd, &st))
+		return err_sys(e, "open /proc/self/exe");
+	if (fs.f_flag & ST_RDONLY || fcntl(self.fd, F_GET_SEALS) > 0) {
+		program_done(&self);
+		return 0;
+	}
+	self.path = realpath("/proc/self/exe", NULL);
+	self.dev = st.st_dev;
+	self.ino = st.st_ino;
+	if (self.path && setenv(FILTER_PROGRAM, self.path, 1))
+		abort(); /* setenv(3) fails only for want of memory */
+	AUTO_CLOSE int sealed = self.path ? program_seal(&self, e)
+					  : err_sys(e, "find hutch-oci");
+	program_done(&self);
+	if (sealed < 0)
+		return -1;
+	(void)syscall(SYS_execveat, sealed, "", argv, environ, AT_EMPTY_PATH);
+	return err_sys(e, "execute the sealed copy of hutch-oci");
+}
+
+/* Notes which descriptors the caller has left open, before this program opens its own.
+ * poll(2) tells of all in one call. */
+static void note_inherited(struct globals *g, char *const *words)
+{
+	struct pollfd p[VERBS_FDS];
+	struct rlimit limit;
+	bool is_asked = getenv("LISTEN_FDS");
+
+	for (; *words; words++)
+		is_asked = is_asked || !strncmp(*words, "--preserve-fds", 14);
+	if (!is_asked || getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	for (int i = 0; i < VERBS_FDS; i++)
+		p[i] = (struct pollfd){ .fd = 3 + i };
+	const nfds_t most = limit.rlim_cur < VERBS_FDS ? (nfds_t)limit.rlim_cur
+						       : VERBS_FDS;
+	if (poll(p, most, 0) < 0)
+		return;
+	for (nfds_t i = 0; i < most; i++)
+		if (!(p[i].revents & POLLNVAL))
+			g->inherited[i / 64] |= 1ull << (i % 64);
+}
+
+static int run(const struct verb *v, struct globals *g, char **words, char **argv,
+	       struct err *e)
+{
+	if (v->enters && seal(argv, e))
+		return -1;
+	note_inherited(g, words);
+	/* Descriptors of the caller go to the command only if --preserve-fds names them. */
+	if (syscall(SYS_close_range, 3, ~0u, CLOSE_RANGE_CLOEXEC))
+		return err_sys(e, "close the caller's descriptors");
+	return v->main(g, words, e);
+}
+
+int main(int argc, char **argv)
+{
+	struct global_flags f = { 0 };
+	struct globals g = { 0 };
+	struct err e = { 0 };
+	/* args_read() moves words; execveat(2) needs them as they were. */
+	AUTO_FREE char **words = calloc((size_t)argc + 1, sizeof(*words));
+
+	if (!words || io_fill_standard())
+		return 1;
+	for (int i = 1; i < argc; i++)
+		words[i - 1] = argv[i];
+	int code = read_globals(&f, &g, words, &e);
+	if (!code && f.is_version) {
+		print_version();
+		return 0;
+	}
+	if (!code && (f.is_help || !words[0])) {
+		print_help(f.is_help ? stdout : stderr);
+		return !f.is_help;
+	}
+	const struct verb *v = code ? NULL : find_verb(words[0]);
+	if (!code && !v)
+		code = err_set(&e, ERR_USAGE, "unknown verb '%.64s'", words[0]);
+	if (!code)
+		code = run(v, &g, words + 1, argv, &e);
+	if (code >= 0)
+		return code;
+	log_error(&e);
+	return 1;
+}

@@ -1,0 +1,333 @@
+#include "oci/mounts.h"
+
+#include <linux/mount.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "oci/cgroups.h"
+#include "oci/config.h"
+#include "oci/mount_options.h"
+#include "oci/spaces.h"
+#include "sandbox/raw/raw_plan.h"
+
+struct builder {
+	const struct config *config;
+	const char *bundle;
+	struct raw_plan *plan;
+};
+
+static bool is_new(const struct config *c, enum config_space space)
+{
+	return c->spaces[space].is_listed && !c->spaces[space].path;
+}
+
+static bool is_type(const struct config_mount *m, const char *type)
+{
+	return m->type && !strcmp(m->type, type);
+}
+
+/* A bind's source: relative ones are relative to the bundle. */
+static char *bind_source(const struct builder *b, const struct config_mount *m)
+{
+	return m->source[0] == '/' ? text_copy(m->source)
+				   : text_format("%s/%s", b->bundle, m->source);
+}
+
+/* An id-mapped mount has maps of its own, or those of the container. */
+static int map_ids(const struct builder *b, const struct config_mount *m,
+		   const struct mount_options *o, struct raw_step *step, struct err *e)
+{
+	const bool has_own = m->uid_count && m->gid_count;
+
+	if (!o->is_idmapped && !has_own)
+		return 0;
+	if (!has_own && !b->config->uid_count)
+		return err_set(e, ERR_USAGE, "mount at %s: an id map was expected",
+			       m->target);
+	step->userns = has_own ? spaces_make_userns(m->uids, m->uid_count, m->gids,
+						    m->gid_count, e)
+			       : spaces_make_userns(b->config->uids, b->config->uid_count,
+						    b->config->gids, b->config->gid_count,
+						    e);
+	step->is_tree_mapped = o->is_tree_idmapped;
+	return step->userns < 0 ? err_in(e, "mount at %s", m->target) : 0;
+}
+
+static bool has_gid(const struct config *c, uint32_t gid)
+{
+	for (size_t i = 0; i < c->gid_count; i++)
+		if (gid >= c->gids[i].inside &&
+		    gid - c->gids[i].inside < c->gids[i].count)
+			return true;
+	return !c->gid_count;
+}
+
+/* The group of terminals does not exist in a user namespace that does not map it. */
+static void drop_gid(struct mount_options *o)
+{
+	char *at = o->data ? strstr(o->data, "gid=5") : NULL;
+
+	if (!at || (at > o->data && at[-1] != ',') || (at[5] && at[5] != ','))
+		return;
+	if (at[5] == ',')
+		memmove(at, at + 6, strlen(at + 6) + 1);
+	else
+		at[at > o->data ? -1 : 0] = '\0';
+}
+
+/* Turns a step into a bind of a host path: the fallback for what a user namespace may not
+ * mount anew. */
+static void make_bind(struct raw_step *step, const char *source)
+{
+	step->kind = RAW_BIND;
+	free(step->source);
+	step->source = text_copy(source);
+	step->is_tree = true;
+}
+
+/* cgroup2 in a cgroup namespace shows the container's own cgroup as the root; without one
+ * a bind of its folder does. */
+static void set_cgroup(const struct builder *b, struct raw_step *step)
+{
+	AUTO_FREE char *own = cgroups_own();
+
+	if (!own) {
+		/* Under cgroup v1 alone the container has no cgroup of its own to be seen. */
+		free(step->type);
+		step->type = text_copy("tmpfs");
+		step->data = text_copy("size=0,mode=0755");
+		step->flags.set |= MOUNT_ATTR_RDONLY;
+		return;
+	}
+	if (is_new(b->config, SPACE_CGROUP)) {
+		free(step->type);
+		step->type = text_copy("cgroup2");
+		return;
+	}
+	make_bind(step, own);
+}
+
+static void set_type(const struct builder *b, const struct config_mount *m,
+		     struct raw_step *step, struct mount_options *o)
+{
+	const bool is_alien = b->config->spaces[SPACE_USER].is_listed ||
+			      spaces_in_userns();
+
+	if (is_type(m, "cgroup") || is_type(m, "cgroup2")) {
+		free(o->data);
+		o->data = NULL;
+		set_cgroup(b, step);
+		return;
+	}
+	if (is_type(m, "sysfs") && is_alien && !is_new(b->config, SPACE_NETWORK)) {
+		make_bind(step, "/sys");
+		return;
+	}
+	if (is_type(m, "devpts") && !has_gid(b->config, 5))
+		drop_gid(o);
+}
+
+/* The source of a new file system is a word of its own options (fsconfig(2)); a comma in it
+ * would end it. */
+static void add_source(const struct config_mount *m, struct raw_step *step)
+{
+	char *data = step->data;
+
+	if (step->kind != RAW_MOUNT || !m->source || strchr(m->source, ','))
+		return;
+	step->data = data ? text_format("source=%s,%s", m->source, data)
+			  : text_format("source=%s", m->source);
+	free(data);
+}
+
+/* Tells whether the words are flags of file systems, which a bind leaves as they are. */
+static bool only_super(const char *data)
+{
+	static const char *const words[] = { "sync", "dirsync", "lazytime", "mand" };
+	bool is_known = true;
+
+	for (const char *at = data; is_known && *at; at += strspn(at, ",")) {
+		const size_t len = strcspn(at, ",");
+		is_known = false;
+		for (size_t i = 0; i < ARRAY_LEN(words); i++)
+			is_known = is_known || (strlen(words[i]) == len &&
+						!strncmp(words[i], at, len));
+		at += len;
+	}
+	return is_known;
+}
+
+static int check_bind(const struct config_mount *m, const struct mount_options *o,
+		      struct err *e)
+{
+	if (!o->is_remount && !m->source)
+		return err_set(e, ERR_USAGE, "mount at %s: a bind takes a source",
+			       m->target);
+	/* A bind has no options of a file system, so these words would be lost. */
+	return o->data && !only_super(o->data)
+		       ? err_set(e, ERR_UNSUPPORTED, "mount at %s: unknown options '%.128s'",
+				 m->target, o->data)
+		       : 0;
+}
+
+static int add_mount(const struct builder *b, const struct config_mount *m, struct err *e)
+{
+	struct raw_step *step = raw_plan_add(b->plan, RAW_MOUNT, m->target);
+	struct mount_options o = { 0 };
+
+	step->from = m->target;
+	mount_options_read(m, &o, step);
+	if ((o.is_bind || o.is_remount) && check_bind(m, &o, e)) {
+		free(o.data);
+		return -1;
+	}
+	if (o.is_remount)
+		step->kind = RAW_REMOUNT;
+	else if (o.is_bind)
+		step->kind = RAW_BIND;
+	step->is_tree = o.is_tree;
+	step->copies_up = o.copies_up;
+	step->source = o.is_bind && m->source ? bind_source(b, m)
+		       : m->source	      ? text_copy(m->source)
+					      : NULL;
+	step->type = m->type && !o.is_bind ? text_copy(m->type) : NULL;
+	int rc = step->kind == RAW_MOUNT && !m->type
+			 ? err_set(e, ERR_USAGE, "mount at %s: a type was expected",
+				   m->target)
+			 : 0;
+	if (!rc && step->kind == RAW_MOUNT)
+		set_type(b, m, step, &o);
+	if (step->kind == RAW_MOUNT && !step->data)
+		step->data = o.data;
+	else
+		free(o.data);
+	add_source(m, step);
+	return rc ? rc : map_ids(b, m, &o, step, e);
+}
+
+/* --- devices ------------------------------------------------------------------------ */
+
+static bool has_mount(const struct config *c, const char *target)
+{
+	for (size_t i = 0; i < c->mount_count; i++)
+		if (!strcmp(c->mounts[i].target, target))
+			return true;
+	return false;
+}
+
+/* Where /dev is a bind, it is the host's or an image's, and stays as it is. */
+static bool is_dev_bound(const struct config *c)
+{
+	for (size_t i = 0; i < c->mount_count; i++) {
+		const struct config_mount *m = &c->mounts[i];
+		if (!strcmp(m->target, "/dev") &&
+		    (is_type(m, "bind") || list_has(&m->options, "bind") ||
+		     list_has(&m->options, "rbind")))
+			return true;
+	}
+	return false;
+}
+
+static void add_device(struct raw_plan *plan, const struct config_device *d)
+{
+	struct raw_step *step = raw_plan_add(plan, RAW_DEVICE, d->path);
+
+	step->mode = d->mode;
+	step->device = d->device;
+	step->uid = d->uid;
+	step->gid = d->gid;
+	step->from = d->path;
+}
+
+static bool has_device(const struct config *c, const char *path)
+{
+	for (size_t i = 0; i < c->device_count; i++)
+		if (!strcmp(c->devices[i].path, path))
+			return true;
+	return false;
+}
+
+static void add_devices(const struct builder *b)
+{
+	static const struct {
+		const char *path;
+		unsigned major, minor;
+	} defaults[] = {
+		{ "/dev/null", 1, 3 },	 { "/dev/zero", 1, 5 },	   { "/dev/full", 1, 7 },
+		{ "/dev/random", 1, 8 }, { "/dev/urandom", 1, 9 }, { "/dev/tty", 5, 0 },
+	};
+	const struct config *c = b->config;
+
+	for (size_t i = 0; i < ARRAY_LEN(defaults); i++) {
+		const struct config_device d = {
+			.path = defaults[i].path,
+			.mode = S_IFCHR | 0666,
+			.device = makedev(defaults[i].major, defaults[i].minor),
+		};
+		if (!has_device(c, d.path) && !has_mount(c, d.path))
+			add_device(b->plan, &d);
+	}
+	for (size_t i = 0; i < c->device_count; i++)
+		add_device(b->plan, &c->devices[i]);
+}
+
+static void add_links(const struct builder *b)
+{
+	static const struct {
+		const char *path, *to;
+	} links[] = {
+		{ "/dev/fd", "/proc/self/fd" },
+		{ "/dev/stdin", "/proc/self/fd/0" },
+		{ "/dev/stdout", "/proc/self/fd/1" },
+		{ "/dev/stderr", "/proc/self/fd/2" },
+		{ "/dev/ptmx", "pts/ptmx" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(links); i++)
+		if (!has_mount(b->config, links[i].path)) {
+			struct raw_step *step =
+				raw_plan_add(b->plan, RAW_SYMLINK, links[i].path);
+			step->source = text_copy(links[i].to);
+		}
+}
+
+static int check_label(const struct config *c, struct err *e)
+{
+	return c->mount_label && *c->mount_label
+		       ? err_set(e, ERR_UNSUPPORTED,
+				 "linux.mountLabel: SELinux is not active "
+				 "here")
+		       : 0;
+}
+
+int mounts_plan(const struct config *c, const char *bundle, struct raw_plan *ret,
+		struct err *e)
+{
+	const struct builder b = { c, bundle, ret };
+
+	if (check_label(c, e))
+		return -1;
+	ret->root = c->root;
+	ret->root_propagation = c->propagation;
+	ret->is_root_readonly = c->is_root_readonly;
+	for (size_t i = 0; i < c->mount_count; i++)
+		if (add_mount(&b, &c->mounts[i], e))
+			return -1;
+	if (!is_dev_bound(c)) {
+		add_devices(&b);
+		add_links(&b);
+	}
+	/* The working directory may be missing in an image.  Later the root may be read-only. */
+	if (c->has_process && strcmp(c->process.cwd, "/") != 0)
+		raw_plan_add(ret, RAW_DIR, c->process.cwd)->mode = 0755;
+	for (size_t i = 0; i < c->readonly.count; i++)
+		raw_plan_add(ret, RAW_COVER, c->readonly.items[i])->is_always = true;
+	for (size_t i = 0; i < c->masked.count; i++)
+		(void)raw_plan_add(ret, RAW_MASK, c->masked.items[i]);
+	return 0;
+}

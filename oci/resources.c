@@ -1,0 +1,358 @@
+#include "oci/resources.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "oci/fields.h"
+#include "policy/json/json.h"
+
+/* A limit: what it is in cgroup v2, and in v1. */
+struct limit {
+	const char *file;
+	char *text; /* given away */
+	const char *v1;
+	char *v1_text; /* given away; NULL: as `text` */
+	const char *member;
+	bool is_no_limit;
+};
+
+static void add(struct resources *r, struct limit l)
+{
+	if (r->count == r->room) {
+		r->room = r->room ? 2 * r->room : 16;
+		r->writes = mem_resize(r->writes, r->room, sizeof(*r->writes));
+	}
+	r->writes[r->count++] = (struct resources_write){
+		.file = l.file ? text_copy(l.file) : NULL,
+		.text = l.text,
+		.v1 = l.v1,
+		.v1_text = l.v1 && !l.v1_text ? text_copy(l.text) : l.v1_text,
+		.member = text_copy(l.member),
+		.is_no_limit = l.is_no_limit,
+	};
+}
+
+static char *number(int64_t value)
+{
+	return text_format("%" PRId64, value);
+}
+
+/* Reads a member that is a limit: -1, and where `zero_is_none` 0, too, is no limit. */
+static int read_limit(const struct json_at *at, const char *key, bool *ret_has,
+		      int64_t *ret, struct err *e)
+{
+	struct json_at member;
+
+	*ret_has = json_member(at, key, &member);
+	return *ret_has ? fields_int(at, key, ret, e) : 0;
+}
+
+static char *limit_text(int64_t value)
+{
+	return value < 0 ? text_copy("max") : text_format("%" PRId64, value);
+}
+
+/* Limits of memory that v1 alone has. */
+static int read_memory_v1(const struct json_at *at, struct resources *r, struct err *e)
+{
+	int64_t tcp = 0, swappiness = 0;
+	bool no_oom = false;
+	struct json_at member;
+
+	if (fields_int(at, "kernelTCP", &tcp, e) ||
+	    fields_int(at, "swappiness", &swappiness, e) ||
+	    fields_bool(at, "disableOOMKiller", &no_oom, e))
+		return -1;
+	if (tcp > 0)
+		add(r, (struct limit){ .v1 = "memory/memory.kmem.tcp.limit_in_bytes",
+				       .v1_text = number(tcp),
+				       .member = "linux.resources.memory.kernelTCP" });
+	if (json_member(at, "swappiness", &member))
+		add(r, (struct limit){ .v1 = "memory/memory.swappiness",
+				       .v1_text = number(swappiness),
+				       .member = "linux.resources.memory.swappiness" });
+	if (no_oom)
+		add(r, (struct limit){
+			       .v1 = "memory/memory.oom_control",
+			       .v1_text = text_copy("1"),
+			       .member = "linux.resources.memory.disableOOMKiller" });
+	return 0;
+}
+
+static int read_memory(const struct json_at *at, struct resources *r, struct err *e)
+{
+	int64_t limit = 0, swap = 0, low = 0;
+	bool has_limit, has_swap, has_low;
+
+	if (read_limit(at, "limit", &has_limit, &limit, e) ||
+	    read_limit(at, "swap", &has_swap, &swap, e) ||
+	    read_limit(at, "reservation", &has_low, &low, e))
+		return -1;
+	/* v1's limit of swap is that of memory and swap together. */
+	if (has_swap && swap > 0 && (!has_limit || limit <= 0 || swap < limit))
+		return err_set(e, ERR_USAGE,
+			       "%s.swap: it counts memory, too, and must not "
+			       "be below memory.limit",
+			       at->place);
+	/* v1 wants the limit of memory first. */
+	if (has_limit && limit)
+		add(r, (struct limit){ "memory.max", limit_text(limit),
+				       "memory/memory.limit_in_bytes", number(limit),
+				       "linux.resources.memory.limit", limit < 0 });
+	if (has_swap && swap)
+		add(r, (struct limit){ "memory.swap.max",
+				       limit_text(swap < 0 ? -1 : swap - limit),
+				       "memory/memory.memsw.limit_in_bytes", number(swap),
+				       "linux.resources.memory.swap", swap < 0 });
+	if (has_low && low)
+		add(r, (struct limit){ "memory.low", limit_text(low),
+				       "memory/memory.soft_limit_in_bytes", number(low),
+				       "linux.resources.memory.reservation", low < 0 });
+	return read_memory_v1(at, r, e);
+}
+
+/* v1 has a file each for the period and the quota. */
+static void add_quota(struct resources *r, int64_t quota, uint64_t period)
+{
+	char *text = quota > 0 ? text_format("%" PRId64 " %" PRIu64, quota, period)
+			       : text_format("max %" PRIu64, period);
+
+	add(r, (struct limit){ "cpu.max", text, "cpu/cpu.cfs_period_us",
+			       text_format("%" PRIu64, period),
+			       "linux.resources.cpu.period", quota <= 0 });
+	add(r, (struct limit){ .v1 = "cpu/cpu.cfs_quota_us",
+			       .v1_text = number(quota > 0 ? quota : -1),
+			       .member = "linux.resources.cpu.quota",
+			       .is_no_limit = quota <= 0 });
+}
+
+static int read_cpu(const struct json_at *at, struct resources *r, struct err *e)
+{
+	int64_t shares = 0, quota = 0, burst = 0, idle = 0;
+	uint64_t period = 0;
+	const char *cpus = NULL, *mems = NULL;
+
+	if (fields_int(at, "shares", &shares, e) || fields_int(at, "quota", &quota, e) ||
+	    fields_u64(at, "period", &period, e) || fields_int(at, "burst", &burst, e) ||
+	    fields_int(at, "idle", &idle, e) || fields_text(at, "cpus", &cpus, e) ||
+	    fields_text(at, "mems", &mems, e))
+		return -1;
+	/* 2..262144 of v1 become 1..10000, and v1's default 1024 is no demand. */
+	if (shares > 0) {
+		const int64_t n = shares < 2 ? 2 : shares > 262144 ? 262144 : shares;
+		add(r, (struct limit){ "cpu.weight", number(1 + (n - 2) * 9999 / 262142),
+				       "cpu/cpu.shares", number(shares),
+				       "linux.resources.cpu.shares", shares == 1024 });
+	}
+	if (quota || period)
+		add_quota(r, quota, period ? period : 100000);
+	if (burst > 0)
+		add(r, (struct limit){ "cpu.max.burst", number(burst),
+				       "cpu/cpu.cfs_burst_us", NULL,
+				       "linux.resources.cpu.burst", false });
+	if (idle)
+		add(r, (struct limit){ "cpu.idle", number(idle), "cpu/cpu.idle", NULL,
+				       "linux.resources.cpu.idle", false });
+	if (cpus && *cpus)
+		add(r,
+		    (struct limit){ "cpuset.cpus", text_copy(cpus), "cpuset/cpuset.cpus",
+				    NULL, "linux.resources.cpu.cpus", false });
+	if (mems && *mems)
+		add(r,
+		    (struct limit){ "cpuset.mems", text_copy(mems), "cpuset/cpuset.mems",
+				    NULL, "linux.resources.cpu.mems", false });
+	return 0;
+}
+
+static int read_pids(const struct json_at *at, struct resources *r, struct err *e)
+{
+	int64_t limit = 0;
+	bool has;
+
+	if (read_limit(at, "limit", &has, &limit, e))
+		return -1;
+	if (has)
+		add(r, (struct limit){ "pids.max", limit_text(limit > 0 ? limit : -1),
+				       "pids/pids.max", NULL,
+				       "linux.resources.pids.limit", limit <= 0 });
+	return 0;
+}
+
+struct throttle {
+	const char *key, *word, *v1;
+};
+
+static int read_throttle(const struct json_at *at, const struct throttle *t,
+			 struct resources *r, struct err *e)
+{
+	struct json_at array, item = { 0 };
+
+	if (!json_member(at, t->key, &array))
+		return 0;
+	if (json_expect(&array, JSON_ARRAY, e))
+		return -1;
+	while (json_step(&array, &item)) {
+		int64_t major = 0, minor = 0;
+		uint64_t rate = 0;
+		if (fields_int(&item, "major", &major, e) ||
+		    fields_int(&item, "minor", &minor, e) ||
+		    fields_u64(&item, "rate", &rate, e))
+			return -1;
+		char *text = text_format("%" PRId64 ":%" PRId64 " %s=%" PRIu64, major,
+					 minor, t->word, rate);
+		char *v1 = text_format("%" PRId64 ":%" PRId64 " %" PRIu64, major, minor,
+				       rate);
+		add(r, (struct limit){ "io.max", text, t->v1, v1, item.place, false });
+	}
+	return 0;
+}
+
+static int read_io(const struct json_at *at, struct resources *r, struct err *e)
+{
+	static const struct throttle throttles[] = {
+		{ "throttleReadBpsDevice", "rbps",
+		  "blkio/blkio.throttle.read_bps_device" },
+		{ "throttleWriteBpsDevice", "wbps",
+		  "blkio/blkio.throttle.write_bps_device" },
+		{ "throttleReadIOPSDevice", "riops",
+		  "blkio/blkio.throttle.read_iops_device" },
+		{ "throttleWriteIOPSDevice", "wiops",
+		  "blkio/blkio.throttle.write_iops_device" },
+	};
+	int64_t weight = 0;
+
+	if (fields_int(at, "weight", &weight, e))
+		return -1;
+	if (weight > 0)
+		add(r, (struct limit){
+			       "io.weight",
+			       number(1 + (weight < 10 ? 0 : weight - 10) * 9999 / 990),
+			       "blkio/blkio.weight", number(weight),
+			       "linux.resources.blockIO.weight", false });
+	for (size_t i = 0; i < ARRAY_LEN(throttles); i++)
+		if (read_throttle(at, &throttles[i], r, e))
+			return -1;
+	return 0;
+}
+
+static int read_hugepages(const struct json_at *at, struct resources *r, struct err *e)
+{
+	struct json_at array, item = { 0 };
+
+	if (!json_member(at, "hugepageLimits", &array))
+		return 0;
+	if (json_expect(&array, JSON_ARRAY, e))
+		return -1;
+	while (json_step(&array, &item)) {
+		const char *size = NULL;
+		uint64_t limit = 0;
+		if (fields_text(&item, "pageSize", &size, e) ||
+		    fields_u64(&item, "limit", &limit, e))
+			return -1;
+		if (!size || strchr(size, '/'))
+			return err_set(e, ERR_USAGE, "%s.pageSize: such as 2MB",
+				       item.place);
+		AUTO_FREE char *file = text_format("hugetlb.%s.max", size);
+		add(r, (struct limit){ .file = file,
+				       .text = text_format("%" PRIu64, limit),
+				       .member = item.place });
+	}
+	return 0;
+}
+
+/* The keys of `unified` are names of files of the cgroup; a "/" would leave it. */
+static int read_unified(const struct json_at *at, struct resources *r, struct err *e)
+{
+	struct json_at object, item = { 0 };
+	const char *key, *text;
+	const int found = fields_object(at, "unified", &object, e);
+
+	while (found > 0 && json_step_key(&object, &item, &key)) {
+		if (json_string(&item, &text, e))
+			return -1;
+		if (strchr(key, '/') || !strchr(key, '.') || !strncmp(key, "cgroup.", 7))
+			return err_set(e, ERR_USAGE, "%s: no file of a controller",
+				       item.place);
+		add(r, (struct limit){ .file = key,
+				       .text = text_copy(text),
+				       .member = item.place });
+	}
+	return found < 0 ? -1 : 0;
+}
+
+static int read_devices(const struct json_at *at, struct resources *r, struct err *e)
+{
+	struct json_at array, item = { 0 };
+	const int64_t count =
+		fields_array(at, "devices", &array, &r->devices, sizeof(*r->devices), e);
+
+	if (count < 0)
+		return -1;
+	while ((int64_t)r->device_count < count && json_step(&array, &item)) {
+		struct resources_device *d = &r->devices[r->device_count++];
+		const char *type = "a", *access = "rwm";
+		*d = (struct resources_device){ .major = -1, .minor = -1 };
+		if (fields_bool(&item, "allow", &d->is_allowed, e) ||
+		    fields_text(&item, "type", &type, e) ||
+		    fields_text(&item, "access", &access, e) ||
+		    fields_int(&item, "major", &d->major, e) ||
+		    fields_int(&item, "minor", &d->minor, e))
+			return -1;
+		if (strlen(type) > 1 || !strchr("abcu", *type))
+			return err_set(e, ERR_USAGE, "%s.type: a, b or c was expected",
+				       item.place);
+		d->type = *type == 'u' ? 'c' : *type ? *type : 'a';
+		d->reads = strchr(access, 'r') != NULL;
+		d->writes = strchr(access, 'w') != NULL;
+		d->makes = strchr(access, 'm') != NULL;
+	}
+	return 0;
+}
+
+int resources_read(const struct json_at *at, struct resources *ret, struct err *e)
+{
+	static const struct {
+		const char *key;
+		int (*read)(const struct json_at *, struct resources *, struct err *);
+	} parts[] = { { "memory", read_memory },
+		      { "cpu", read_cpu },
+		      { "pids", read_pids },
+		      { "blockIO", read_io } };
+	struct resources r = { 0 };
+	struct json_at part;
+
+	*ret = r;
+	if (json_type(at) != JSON_OBJECT)
+		return 0;
+	int rc = read_devices(at, &r, e) || read_hugepages(at, &r, e);
+	for (size_t i = 0; !rc && i < ARRAY_LEN(parts); i++) {
+		const int found = fields_object(at, parts[i].key, &part, e);
+		rc = found < 0 || (found && parts[i].read(&part, &r, e));
+	}
+	rc = rc || read_unified(at, &r, e);
+	if (rc) {
+		resources_done(&r);
+		return -1;
+	}
+	*ret = r;
+	return 0;
+}
+
+void resources_done(struct resources *r)
+{
+	for (size_t i = 0; i < r->count; i++) {
+		free(r->writes[i].file);
+		free(r->writes[i].text);
+		free(r->writes[i].v1_text);
+		free(r->writes[i].member);
+	}
+	free(r->writes);
+	free(r->devices);
+	*r = (struct resources){ 0 };
+}

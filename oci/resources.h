@@ -1,0 +1,46 @@
+/* resources -- the resources object of a configuration, as writes to files of a cgroup.
+ *
+ * Data first: each limit is a file, a text and the member that asked for it.  A limit
+ * whose file the cgroup lacks is an error that names the member, unless the value means
+ * "no limit". */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+struct json_at;
+
+struct resources_write {
+	char *file, *text; /* owned; NULL: cgroup v2 has no file for it alone */
+	const char *v1;	   /* "CONTROLLER/FILE" of cgroup v1; NULL: there is none */
+	char *v1_text;	   /* owned */
+	char *member;	   /* owned: the member's place, for errors */
+	bool is_no_limit;
+};
+
+struct resources_device {
+	bool is_allowed;
+	char type;	      /* 'a', 'b' or 'c' */
+	int64_t major, minor; /* -1: any */
+	bool reads, writes, makes;
+};
+
+struct resources {
+	struct resources_write *writes; /* owned */
+	size_t count, room;
+	struct resources_device *devices; /* owned: the last rule that matches decides */
+	size_t device_count;
+};
+
+/* Reads the object; "no value" gives no limits. */
+int resources_read(const struct json_at *at, struct resources *ret, struct err *e);
+void resources_done(struct resources *r);
+
+/* Enables the controllers that the files need, in the cgroup's parents below `root`. */
+void resources_enable(const struct resources *r, const char *root, const char *path);
+/* Writes the limits to the cgroup, and attaches the device rules.  `folder` is that in
+ * cgroup v2, and `v1` the path of those in v1's hierarchies (cgroups_v1.h), which are made
+ * where v2 lacks a controller. */
+int resources_apply(const struct resources *r, const char *folder, const char *v1,
+		    struct err *e);

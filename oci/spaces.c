@@ -1,0 +1,394 @@
+#include "oci/spaces.h"
+
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <net/if.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "base/worker.h"
+
+static const uint64_t flags_of[SPACE_COUNT] = {
+	[SPACE_USER] = CLONE_NEWUSER,	  [SPACE_PID] = CLONE_NEWPID,
+	[SPACE_NETWORK] = CLONE_NEWNET,	  [SPACE_IPC] = CLONE_NEWIPC,
+	[SPACE_UTS] = CLONE_NEWUTS,	  [SPACE_MOUNT] = CLONE_NEWNS,
+	[SPACE_CGROUP] = CLONE_NEWCGROUP, [SPACE_TIME] = CLONE_NEWTIME,
+};
+
+/* Names below /proc/PID/ns; for `pid` and `time` those that children get. */
+static const char *const files[SPACE_COUNT] = {
+	[SPACE_USER] = "user",	   [SPACE_PID] = "pid",	  [SPACE_NETWORK] = "net",
+	[SPACE_IPC] = "ipc",	   [SPACE_UTS] = "uts",	  [SPACE_MOUNT] = "mnt",
+	[SPACE_CGROUP] = "cgroup", [SPACE_TIME] = "time",
+};
+
+bool spaces_in_userns(void)
+{
+	char text[128] = "";
+	unsigned inside, outside, count;
+
+	AUTO_CLOSE int fd = open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || io_read_full(fd, text, sizeof(text) - 1) <= 0)
+		return false;
+	return sscanf(text, "%u %u %u", &inside, &outside, &count) != 3 || inside ||
+	       outside || count != UINT32_MAX;
+}
+
+/* clone3(2) without a stack is fork(2) with flags. */
+static pid_t clone_with(uint64_t flags, bool is_sibling)
+{
+	struct clone_args args = { .flags = flags | (is_sibling ? CLONE_PARENT : 0),
+				   .exit_signal = is_sibling ? 0 : SIGCHLD };
+
+	return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+}
+
+static uint64_t new_flags(const struct config *c)
+{
+	uint64_t flags = 0;
+
+	for (int i = 0; i < SPACE_COUNT; i++)
+		if (i != SPACE_CGROUP && c->spaces[i].is_listed && !c->spaces[i].path)
+			flags |= flags_of[i];
+	return flags;
+}
+
+/* Opens the namespaces to be joined. */
+static int open_joined(const struct config *c, int fds[SPACE_COUNT], bool *ret_any,
+		       struct err *e)
+{
+	*ret_any = false;
+	for (int i = 0; i < SPACE_COUNT; i++) {
+		fds[i] = -1;
+		if (!c->spaces[i].path)
+			continue;
+		*ret_any = true;
+		fds[i] = open(c->spaces[i].path, O_RDONLY | O_CLOEXEC);
+		if (fds[i] < 0)
+			return err_sys(e, "open the namespace %s", c->spaces[i].path);
+	}
+	return 0;
+}
+
+/* A namespace that the joined user namespace owns can be entered only after it, and one
+ * of the host's only before it: so all are tried before, and what failed after. */
+static int join(int fds[SPACE_COUNT], struct err *e)
+{
+	for (int i = SPACE_COUNT; i-- > 0;)
+		if (i != SPACE_USER && fds[i] >= 0 &&
+		    setns(fds[i], (int)flags_of[i]) == 0)
+			own_close(&fds[i]);
+	if (fds[SPACE_USER] >= 0 && setns(fds[SPACE_USER], CLONE_NEWUSER))
+		return err_sys(e, "join the user namespace");
+	for (int i = SPACE_COUNT; i-- > 0;)
+		if (i != SPACE_USER && fds[i] >= 0 && setns(fds[i], (int)flags_of[i]))
+			return err_sys(e, "join the %s namespace", files[i]);
+	return 0;
+}
+
+/* The process in between joins namespaces, for which its children count (pid) or for
+ * which it must not be the caller itself, and clones the container's process as its
+ * sibling.  Its exit status says whether there is one. */
+static pid_t clone_between(const struct config *c, int fds[SPACE_COUNT], struct err *e)
+{
+	struct {
+		struct err err;
+		pid_t pid;
+	} answer = { 0 };
+	int pipes[2];
+
+	if (pipe2(pipes, O_CLOEXEC))
+		return err_sys(e, "make a pipe");
+	const pid_t between = fork();
+	if (between == 0) {
+		answer.pid = join(fds, &answer.err) ? -1 : clone_with(new_flags(c), true);
+		if (answer.pid == 0) {
+			(void)close(
+				pipes[0]); /* a pipe that was only made for the answer */
+			(void)close(pipes[1]);
+			return 0;
+		}
+		if (answer.pid < 0 && !answer.err.kind)
+			(void)err_sys(&answer.err, "clone the container's process");
+		(void)!write(pipes[1], &answer,
+			     sizeof(answer)); /* the reader sees a lack */
+		_exit(0);
+	}
+	(void)close(pipes[1]); /* so that the reader sees the writer's end */
+	AUTO_CLOSE int from = pipes[0];
+	if (between < 0)
+		return err_sys(e, "fork");
+	const ssize_t n = io_read_full(from, &answer, sizeof(answer));
+	(void)worker_reap(between);
+	if (n != sizeof(answer))
+		return err_set(e, ERR_GONE,
+			       "the process that joins namespaces has ended");
+	if (answer.pid < 0)
+		*e = answer.err;
+	return answer.pid;
+}
+
+pid_t spaces_clone(const struct config *c, struct err *e)
+{
+	int fds[SPACE_COUNT];
+	bool has_joined;
+	pid_t pid = -1;
+
+	if (open_joined(c, fds, &has_joined, e) == 0) {
+		pid = has_joined ? clone_between(c, fds, e)
+				 : clone_with(new_flags(c), false);
+		if (pid < 0 && !has_joined)
+			(void)err_sys(e, "clone the container's process");
+	}
+	for (int i = 0; i < SPACE_COUNT; i++)
+		own_close(&fds[i]);
+	return pid;
+}
+
+/* --- ids ---------------------------------------------------------------------------- */
+
+static int write_maps(pid_t pid, const char *file, const struct idmap *maps, size_t count,
+		      struct err *e)
+{
+	AUTO_FREE char *path = text_format("/proc/%d/%s", (int)pid, file);
+	char text[4096];
+	size_t len = 0;
+
+	/* One write(2): a second one fails with EPERM.  The kernel takes up to a page. */
+	for (size_t i = 0; i < count; i++) {
+		const int n = snprintf(text + len, sizeof(text) - len, "%u %u %u\n",
+				       maps[i].inside, maps[i].outside, maps[i].count);
+		if ((size_t)n >= sizeof(text) - len)
+			return err_set(e, ERR_LIMIT, "linux.%sMappings: too many",
+				       *file == 'u' ? "uid" : "gid");
+		len += (size_t)n;
+	}
+	return io_write_proc(AT_FDCWD, path, text, e);
+}
+
+static bool is_own_id(const struct idmap *maps, size_t count, uint32_t own)
+{
+	return count == 1 && maps[0].count == 1 && maps[0].outside == own;
+}
+
+static int map_both(pid_t pid, const struct idmap *uids, size_t uid_count,
+		    const struct idmap *gids, size_t gid_count, struct err *e)
+{
+	if (geteuid() == 0)
+		return write_maps(pid, "uid_map", uids, uid_count, e) ||
+				       write_maps(pid, "gid_map", gids, gid_count, e)
+			       ? -1
+			       : 0;
+	if (is_own_id(gids, gid_count, getegid())) {
+		AUTO_FREE char *deny = text_format("/proc/%d/setgroups", (int)pid);
+		if (io_write_proc(AT_FDCWD, deny, "deny", e) ||
+		    write_maps(pid, "gid_map", gids, gid_count, e))
+			return -1;
+	} else if (idmap_write_helper("newgidmap", pid, gids, gid_count, e)) {
+		return -1;
+	}
+	return is_own_id(uids, uid_count, geteuid())
+		       ? write_maps(pid, "uid_map", uids, uid_count, e)
+		       : idmap_write_helper("newuidmap", pid, uids, uid_count, e);
+}
+
+int spaces_map_ids(const struct config *c, pid_t pid, struct err *e)
+{
+	if (!c->spaces[SPACE_USER].is_listed || c->spaces[SPACE_USER].path)
+		return 0;
+	if (!c->uid_count || !c->gid_count)
+		return err_set(e, ERR_USAGE,
+			       "config.json.linux: a new user namespace takes "
+			       "uidMappings and gidMappings");
+	return map_both(pid, c->uids, c->uid_count, c->gids, c->gid_count, e);
+}
+
+int spaces_become_root(const struct config *c, struct err *e)
+{
+	if (!c->spaces[SPACE_USER].is_listed)
+		return 0;
+	/* An id that is not mapped stays the overflow id, with all capabilities in the
+	 * namespace; files that it makes would belong to no one, so that is an error
+	 * only where root is mapped. */
+	if ((setresgid(0, 0, 0) || setresuid(0, 0, 0)) && errno != EINVAL)
+		return err_sys(e, "become root in the container's user namespace");
+	return 0;
+}
+
+int spaces_make_userns(const struct idmap *uids, size_t uid_count,
+		       const struct idmap *gids, size_t gid_count, struct err *e)
+{
+	const pid_t pid = clone_with(CLONE_NEWUSER, false);
+	int rc;
+
+	if (pid < 0)
+		return err_sys(e, "make a user namespace for a mount");
+	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* the parent kills it, too */
+		for (;;)
+			(void)pause();
+	}
+	AUTO_FREE char *path = text_format("/proc/%d/ns/user", (int)pid);
+	rc = map_both(pid, uids, uid_count, gids, gid_count, e);
+	AUTO_CLOSE int fd = rc ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+	if (!rc && fd < 0)
+		rc = err_sys(e, "open %s", path);
+	(void)kill(pid, SIGKILL); /* it is this process's child, and not yet reaped */
+	(void)worker_reap(pid);	  /* its end is all it has to tell */
+	return rc ? -1 : fd_take(&fd);
+}
+
+/* --- the inside of new namespaces ---------------------------------------------------- */
+
+int spaces_enter_cgroup(const struct config *c, struct err *e)
+{
+	const struct config_space_use *s = &c->spaces[SPACE_CGROUP];
+
+	return s->is_listed && !s->path && unshare(CLONE_NEWCGROUP)
+		       ? err_sys(e, "make a cgroup namespace")
+		       : 0;
+}
+
+/* Which sysctls belong to a namespace; any other would change the host. */
+static int check_sysctl(const struct config *c, const char *key, struct err *e)
+{
+	static const char *const of_ipc[] = { "kernel/msg", "kernel/sem", "kernel/shm",
+					      "fs/mqueue/" };
+	enum config_space needs = SPACE_COUNT;
+
+	if (!strncmp(key, "net/", 4))
+		needs = SPACE_NETWORK;
+	else if (!strcmp(key, "kernel/domainname") || !strcmp(key, "kernel/hostname"))
+		needs = SPACE_UTS;
+	else
+		for (size_t i = 0; i < ARRAY_LEN(of_ipc); i++)
+			if (!strncmp(key, of_ipc[i], strlen(of_ipc[i])))
+				needs = SPACE_IPC;
+	if (strstr(key, "..") || needs == SPACE_COUNT)
+		return err_set(e, ERR_USAGE,
+			       "linux.sysctl: '%.128s' belongs to no namespace, "
+			       "so it would change the host",
+			       key);
+	return c->spaces[needs].is_listed
+		       ? 0
+		       : err_set(e, ERR_USAGE,
+				 "linux.sysctl: '%.128s' takes a namespace of "
+				 "the container's own: %s",
+				 key, files[needs]);
+}
+
+static int write_sysctl(const struct config *c, const struct config_pair *pair,
+			struct err *e)
+{
+	AUTO_FREE char *key = text_copy(pair->key);
+
+	/* "net.ipv4.conf.eth0/1.x": as sysctl(8), a dot is the separator, unless a slash
+	 * comes first. */
+	const bool is_path = key[strcspn(key, "./")] == '/';
+	for (char *p = key; !is_path && *p; p++)
+		*p = *p == '.' ? '/' : *p == '/' ? '.' : *p;
+	if (check_sysctl(c, key, e))
+		return -1;
+	AUTO_FREE char *path = text_format("/proc/sys/%s", key);
+	return io_write_proc(AT_FDCWD, path, pair->value, e);
+}
+
+static int raise_loopback(struct err *e)
+{
+	struct ifreq request = { .ifr_name = "lo" };
+	AUTO_CLOSE int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	request.ifr_flags = IFF_UP | IFF_RUNNING;
+	return fd < 0 || ioctl(fd, SIOCSIFFLAGS, &request)
+		       ? err_sys(e, "set up the loopback device")
+		       : 0;
+}
+
+int spaces_set_up(const struct config *c, struct err *e)
+{
+	const struct config_space_use *net = &c->spaces[SPACE_NETWORK];
+
+	if (c->hostname && *c->hostname && sethostname(c->hostname, strlen(c->hostname)))
+		return err_sys(e, "set config.json.hostname");
+	if (c->domainname && *c->domainname &&
+	    setdomainname(c->domainname, strlen(c->domainname)))
+		return err_sys(e, "set config.json.domainname");
+	if (net->is_listed && !net->path && raise_loopback(e))
+		return -1;
+	for (size_t i = 0; i < c->sysctl_count; i++)
+		if (write_sysctl(c, &c->sysctls[i], e))
+			return -1;
+	return 0;
+}
+
+/* --- exec --------------------------------------------------------------------------- */
+
+/* Compares a namespace of the process with this process's own. */
+static bool is_other(pid_t pid, const char *file)
+{
+	AUTO_FREE char *theirs = text_format("/proc/%d/ns/%s", (int)pid, file);
+	AUTO_FREE char *ours = text_format("/proc/self/ns/%s", file);
+	struct stat a, b;
+
+	return stat(theirs, &a) || stat(ours, &b) || a.st_ino != b.st_ino;
+}
+
+pid_t spaces_join(pid_t pid, struct err *e)
+{
+	struct {
+		struct err err;
+		pid_t pid;
+	} answer = { 0 };
+	int pipes[2], flags = 0;
+
+	for (int i = 0; i < SPACE_COUNT; i++)
+		if (is_other(pid, files[i]))
+			flags |= (int)flags_of[i];
+	AUTO_CLOSE int process = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (process < 0)
+		return err_sys(e, "open the container's process");
+	if (pipe2(pipes, O_CLOEXEC))
+		return err_sys(e, "make a pipe");
+	const pid_t between = fork();
+	if (between == 0) {
+		/* Before a process of the container can see this one (CVE-2016-9962). */
+		(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+		answer.pid = flags && setns(process, flags) ? -1 : clone_with(0, true);
+		if (answer.pid == 0) {
+			(void)close(
+				pipes[0]); /* a pipe that was only made for the answer */
+			(void)close(pipes[1]);
+			return 0;
+		}
+		if (answer.pid < 0)
+			(void)err_sys(&answer.err, "join the container's namespaces");
+		(void)!write(pipes[1], &answer,
+			     sizeof(answer)); /* the reader sees a lack */
+		_exit(0);
+	}
+	(void)close(pipes[1]); /* so that the reader sees the writer's end */
+	AUTO_CLOSE int from = pipes[0];
+	if (between < 0)
+		return err_sys(e, "fork");
+	const ssize_t n = io_read_full(from, &answer, sizeof(answer));
+	(void)worker_reap(between);
+	if (n != sizeof(answer))
+		return err_set(e, ERR_GONE,
+			       "the process that joins namespaces has ended");
+	if (answer.pid < 0)
+		*e = answer.err;
+	return answer.pid;
+}

@@ -1,0 +1,36 @@
+/* spaces -- the namespaces of a container: new ones, joined ones, and their id maps. */
+#pragma once
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "oci/config.h"
+
+struct err;
+
+/* Tells whether this process is in a user namespace other than the host's: rootless
+ * engines make one and run their runtime as its root. */
+bool spaces_in_userns(void);
+
+/* Forks a process into the namespaces of the configuration, except a cgroup namespace,
+ * which is to be made inside the container's cgroup (spaces_enter_cgroup()).  Returns its
+ * pid, or 0 in the process itself, whose parent is the caller. */
+pid_t spaces_clone(const struct config *c, struct err *e);
+
+/* Installs the id maps of a new user namespace, from outside.  Maps of one id of this
+ * user's own are written directly, and so are any if this process may; others go through
+ * newuidmap(1) and newgidmap(1). */
+int spaces_map_ids(const struct config *c, pid_t pid, struct err *e);
+
+/* In the process, when its ids are mapped: becomes root inside, where that exists. */
+int spaces_become_root(const struct config *c, struct err *e);
+/* In the process, when it is in its cgroup. */
+int spaces_enter_cgroup(const struct config *c, struct err *e);
+/* Sets host name, domain name, sysctls and the loopback device of new namespaces. */
+int spaces_set_up(const struct config *c, struct err *e);
+
+/* Forks a process into all namespaces of process `pid`, known by its birth; 0 in the
+ * process itself, whose parent is the caller. */
+pid_t spaces_join(pid_t pid, struct err *e);
+/* Opens a user namespace with the maps, for id-mapped mounts. */
+int spaces_make_userns(const struct idmap *uids, size_t uid_count,
+		       const struct idmap *gids, size_t gid_count, struct err *e);

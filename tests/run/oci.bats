@@ -1,0 +1,280 @@
+#!/usr/bin/env bats
+# Tests of `hutch oci`, an OCI runtime: verbs, errors, hooks, descriptors and hostile bundles.
+
+bats_require_minimum_version 1.5.0
+load helpers
+load oci
+
+teardown() {
+	[[ -z ${OCI:-} ]] || remove_containers
+	end
+}
+
+status_of() {
+	oci state box | jq -r .status
+}
+
+@test "run has the command's output and exit code, and leaves nothing" {
+	runs 'echo out; echo err >&2; exit 7'
+	((status == 7))
+	[[ $output == out && $stderr == err ]]
+	[[ $(oci list -q) == "" ]]
+	created
+	oci start box
+	# shellcheck disable=SC2016 # of the shell inside
+	run -137 oci exec box sh -c 'kill -9 $$'
+}
+
+@test "a hutch that is found as hutch-oci is the runtime, and so is hutch oci" {
+	ln -s "$HUTCH" hutch-oci
+	[[ $(./hutch-oci --version | head -n 1) == "hutch-oci version "* ]]
+	[[ $("$HUTCH" oci --version | sed -n 3p) == "spec: 1.3.0" ]]
+	"$HUTCH" oci features | jq -e '.ociVersionMax == "1.3.0" and .linux.seccomp.enabled'
+}
+
+@test "a container goes from created to running to stopped, with no process of hutch's beside it" {
+	created
+	[[ $(status_of) == created ]]
+	pid=$(oci state box | jq .pid)
+	[[ $(<"/proc/$pid/comm") != sleep ]]
+	oci start box
+	[[ $(<"/proc/$pid/comm") == sleep ]]
+	[[ $(status_of) == running ]]
+	run -1 oci start box
+	[[ $output == *"it is running, not created"* ]]
+	run -1 oci delete box
+	oci kill box KILL
+	tail --pid="$pid" -f /dev/null
+	[[ $(status_of) == stopped ]]
+	run -1 oci kill box TERM
+	[[ $output == *"container not running"* ]]
+	oci delete box
+	run -1 oci state box
+	[[ $output == *"container 'box' does not exist"* ]]
+}
+
+@test "the pid file and the state name the same process" {
+	bundle '.process.args = ["sleep", "1000"]'
+	oci create --pid-file pid box </dev/null >out 2>&1
+	[[ $(<pid) == "$(oci state box | jq .pid)" ]]
+	oci list --format json | jq -e '.[0].id == "box" and .[0].status == "created"'
+}
+
+@test "errors go to the log as lines of JSON" {
+	bundle
+	run -1 oci --log log --log-format json state none
+	jq -e '.level == "error" and (.msg | contains("does not exist")) and (.time | test("Z$"))' log
+}
+
+@test "ids that leave the state folder are refused" {
+	bundle
+	for id in ../x . .. a/b '' .x "$(printf 'a\nb')"; do
+		run -1 oci create "$id"
+		[[ $output == *"invalid container id"* ]]
+	done
+}
+
+@test "an id is given once" {
+	created
+	run -1 oci create box
+	[[ $output == *"already exists"* ]]
+	[[ $(status_of) == created ]]
+}
+
+@test "exec enters the container's namespaces, environment and folder, and has the exit code" {
+	created '.process.env += ["FROM=config"]'
+	oci start box
+	[[ $(oci exec --env MORE=1 --cwd /etc box sh -c 'echo $FROM $MORE; readlink /proc/self/cwd') == "config 1"*/etc ]]
+	for name in mnt pid uts ipc; do
+		[[ $(oci exec box readlink "/proc/self/ns/$name") == "$(oci exec box readlink "/proc/1/ns/$name")" ]]
+		[[ $(oci exec box readlink "/proc/1/ns/$name") != "$(readlink "/proc/self/ns/$name")" ]]
+	done
+	run -9 oci exec box sh -c 'exit 9'
+	run -1 oci exec box nosuchcommand
+	[[ $output == *"executable file 'nosuchcommand' not found in \$PATH"* ]]
+}
+
+@test "exec takes a process from a file" {
+	created
+	oci start box
+	jq '.process | .args = ["sh", "-c", "umask"] | .user.umask = 23' config.json >process.json
+	[[ $(oci exec --process process.json box) == 0027 ]]
+}
+
+@test "a command that does not exist is the error of create, in the words that engines look for" {
+	refused "executable file 'nosuch' not found in \$PATH" '.process.args = ["nosuch"]'
+	refused "open executable '/nosuch': No such file or directory" '.process.args = ["/nosuch"]'
+	refused "open executable '/etc': permission denied" '.process.args = ["/etc"]'
+}
+
+@test "capabilities, no_new_privs, umask and limits are those of the bundle" {
+	runs 'grep -E "^(Cap|NoNew)" /proc/self/status; umask; ulimit -n' '.process.user.umask = 63'
+	((status == 0))
+	for set in CapPrm CapEff CapBnd; do
+		[[ $output == *"$set:	0000000020000420"* ]]
+	done
+	[[ $output == *"CapInh:	0000000000000000"* && $output == *"CapAmb:	0000000000000000"* ]]
+	[[ $output == *"NoNewPrivs:	1"* && $output == *0077* && $output == *1024 ]]
+}
+
+@test "the root may be read-only, and masked and read-only paths hold against root inside" {
+	runs 'touch /x 2>/dev/null && echo written; cat /proc/keys; echo 1 >/proc/sys/kernel/hostname' '.root.readonly = true'
+	[[ $output == "" ]]
+	[[ $stderr == *"Read-only file system"* ]]
+}
+
+@test "a seccomp profile of the bundle is the whole filter" {
+	local block='{"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["mkdir", "mkdirat"], "action": "SCMP_ACT_ERRNO", "errnoRet": 95}]}'
+	runs '/bin/busybox mkdir /tmp2; grep Seccomp: /proc/self/status' ".linux.seccomp = $block"
+	[[ $stderr == *"not supported"* ]]
+	[[ $output == "Seccomp:	2" ]]
+	refused 'unknown action' ".linux.seccomp = {\"defaultAction\": \"SCMP_ACT_NONE\"}"
+	refused 'takes a listenerPath' ".linux.seccomp = {\"defaultAction\": \"SCMP_ACT_ALLOW\", \"syscalls\": [{\"names\": [\"mkdir\"], \"action\": \"SCMP_ACT_NOTIFY\"}]}"
+}
+
+@test "hooks run in their order, with the state on stdin, and their failure ends the container" {
+	bundle '.process.args = ["true"]'
+	# shellcheck disable=SC2016 # of the hook's shell
+	printf '#!/bin/sh\necho "$1 $(sed "s/.*\\"status\\":\\"\\([a-z]*\\)\\".*/\\1/;q")" >>%s/hooks\n' "$T" >hook
+	chmod +x hook
+	hooks=$(for point in prestart createRuntime createContainer poststart poststop; do
+		jq -n --arg p "$point" --arg h "$T/hook" '{($p): [{path: $h, args: ["hook", $p], env: ["PATH=/usr/bin:/bin"]}]}'
+	done | jq -s add)
+	jq ".hooks = $hooks" config.json >new && mv new config.json
+	oci run box
+	[[ $(cat hooks) == $'prestart created\ncreateRuntime created\ncreateContainer created\npoststart running\npoststop stopped' ]]
+	refused 'createRuntime hook: /bin/false: exit status 1' '.hooks.createRuntime = [{"path": "/bin/false"}]'
+	refused 'startContainer hook' '.hooks.startContainer = [{"path": "/bin/nosuch"}]'
+	refused 'not done after 1 s' '.hooks.prestart = [{"path": "/bin/sleep", "args": ["sleep", "1000"], "timeout": 1}]'
+}
+
+@test "only the descriptors that are named reach the command" {
+	bundle '.process.args = ["sh", "-c", "ls /proc/self/fd | wc -l; cat <&4 || echo closed"]'
+	printf kept >file
+	[[ $(oci run --preserve-fds 2 box 3</dev/null 4<file) == *kept ]]
+	[[ $(oci run box 3</dev/null 4<file 2>/dev/null) == *closed ]]
+	[[ $(oci run --preserve-fds 9 box 3</dev/null 4<file) == *kept ]]
+	run -1 oci run --preserve-fds 9999 box
+	[[ $output == *"a number up to 1024"* ]]
+}
+
+@test "a terminal's master goes over the console socket" {
+	bundle '.process.terminal = true | .process.consoleSize = {"height": 33, "width": 44} | .process.args = ["sh", "-c", "tty; stty size"]'
+	run -1 oci create box
+	[[ $output == *"takes --console-socket"* ]]
+	command python3 -SE "$here/oci.py" console "$OCI" --root "$T/state" >master
+	grep -q /dev/pts/0 master
+	grep -q '33 44' master
+}
+
+@test "mounts are made in order, below the root, whatever links the image has" {
+	bundle
+	mkdir -p outside data
+	echo host >outside/file
+	echo data >data/file
+	ln -s "$T/outside" rootfs/link
+	mkdir -p "rootfs$T/outside"
+	ln -s ../../../../../../.. rootfs/up
+	mounts="[{destination: \"/link/in\", type: \"bind\", source: \"$T/data\", options: [\"rbind\", \"ro\"]},
+		{destination: \"/up/etc/x\", type: \"tmpfs\", source: \"t\", options: [\"size=1m\"]}]"
+	jq ".mounts += $mounts | .process.args = [\"sh\", \"-c\", \"cat /link/in/file; touch /link/in/y; mount | grep -c /etc/x\"]" config.json >new
+	mv new config.json
+	catch oci run box
+	[[ $output == $'data\n1' ]]
+	[[ $stderr == *"Read-only"* ]]
+	[[ $(ls outside) == file ]]
+	[[ ! -e /etc/x ]]
+}
+
+@test "a tmpfs may begin with the files of the image, and no link leads the copy out" {
+	bundle
+	mkdir -p rootfs/full/deep
+	echo inner >rootfs/full/deep/file
+	chmod 640 rootfs/full/deep/file
+	ln -s "$T/secret" rootfs/full/link
+	echo secret >secret
+	jq '.mounts += [{destination: "/full", type: "tmpfs", source: "t", options: ["tmpcopyup"]}] |
+		.process.args = ["sh", "-c", "cat /full/deep/file; ls -l /full/deep/file | cut -c1-10; readlink /full/link; echo new >/full/deep/file; mount | grep -c \" /full \""]' config.json >new
+	mv new config.json
+	ln -s busybox rootfs/bin/cut
+	catch oci run box
+	[[ $output == $'inner\n-rw-r-----\n'$T/secret$'\n1' ]]
+	[[ $(<rootfs/full/deep/file) == inner && $(<secret) == secret ]]
+}
+
+@test "words of mounts that would be lost are refused" {
+	refused "unknown options 'moon'" ".mounts += [{destination: \"/m\", type: \"bind\", source: \"$T\", options: [\"rbind\", \"moon\"]}]"
+	refused "unknown options 'size=1m'" '.mounts += [{destination: "/dev", options: ["remount", "size=1m"]}]'
+	refused 'a bind takes a source' '.mounts += [{destination: "/m", type: "bind"}]'
+	ln -s /etc rootfs/to
+	refused 'the target is a link' ".mounts += [{destination: \"/to\", type: \"bind\", source: \"$T\", options: [\"dest-nofollow\"]}]"
+}
+
+@test "limits go to the controllers of either version of cgroups, or are refused by name" {
+	bundle '.linux.resources.pids = {"limit": 77} | .linux.cgroupsPath = "/hutch-oci-test.'"$$"'/box" | .process.args = ["sleep", "1000"]'
+	catch oci create box </dev/null
+	if ((status)); then
+		[[ $stderr == *linux.resources.pids.limit* ]]
+		[[ ! -e state/box ]]
+		! is_root || skip "root may make no cgroup here"
+		return 0
+	fi
+	[[ $(cat /sys/fs/cgroup/{,pids/}hutch-oci-test.$$/box/pids.max 2>/dev/null) == 77 ]]
+	oci update --pids-limit 78 box
+	[[ $(cat /sys/fs/cgroup/{,pids/}hutch-oci-test.$$/box/pids.max 2>/dev/null) == 78 ]]
+	oci delete --force box
+	[[ ! -e /sys/fs/cgroup/pids/hutch-oci-test.$$/box && ! -e /sys/fs/cgroup/unified/hutch-oci-test.$$/box ]]
+	rmdir /sys/fs/cgroup/{,*/}hutch-oci-test.$$ 2>/dev/null || true
+}
+
+@test "device rules hold against root inside that may make device files" {
+	is_root || skip "only root's containers have device files of their own"
+	runs 'mknod /x b 7 0 && cat /x; mknod /n c 1 3 && echo ok >/n && echo null' '.process.capabilities.bounding += ["CAP_MKNOD"] | .process.capabilities.effective += ["CAP_MKNOD"] | .process.capabilities.permitted += ["CAP_MKNOD"]'
+	[[ $output == null ]]
+	[[ $stderr == *"Operation not permitted"* ]]
+}
+
+@test "what the runtime lacks is an error that names it, and leaves nothing" {
+	refused 'linux.memoryPolicy: hutch-oci does not have it' '.linux.memoryPolicy = {"mode": "MPOL_BIND"}'
+	refused 'unknown namespace' '.linux.namespaces += [{"type": "moon"}]'
+	refused 'belongs to no namespace' '.linux.sysctl = {"kernel.core_pattern": "|/bin/x"}'
+	refused "'..' leads out of it" '.linux.cgroupsPath = "/../../x"'
+	refused 'stands there twice' '.linux.namespaces += [{"type": "mount"}]'
+	refused 'needs one of type mount' '.linux.namespaces -= [{"type": "mount"}]'
+	refused 'an absolute path was expected' '.process.cwd = "x"'
+	refused 'mountLabel' '.linux.mountLabel = "system_u:object_r:x_t:s0"'
+	refused 'root.path' '.root.path = "nosuch"'
+	refused 'unknown word' '.process.rlimits[0].type = "RLIMIT_MOON"'
+}
+
+@test "a cgroup manager that hutch-oci lacks is refused" {
+	bundle '.process.args = ["true"]'
+	run -1 oci --systemd-cgroup run box
+	[[ $output == *"asks no systemd"* ]]
+	run -1 oci --cgroup-manager moon run box
+}
+
+@test "a process inside cannot write to the runtime's own program" {
+	runs 'exec 3>/proc/self/exe && echo written' '.process.args = ["/proc/self/exe", "--version"]'
+	catch oci run box
+	[[ $stderr != *written* ]]
+	created
+	pid=$(oci state box | jq .pid)
+	run ! sh -c "exec 3>>/proc/$pid/exe"
+}
+
+@test "pause stops and resume continues, where the container has a cgroup" {
+	created
+	oci start box
+	if ! jq -e .cgroup state/box/state.json | grep -q /; then
+		run -1 oci pause box
+		[[ $output == *"has no cgroup"* ]]
+		return
+	fi
+	oci pause box
+	[[ $(status_of) == paused ]]
+	run -1 oci exec box true
+	[[ $output == *paused* ]]
+	oci resume box
+	[[ $(status_of) == running ]]
+}

@@ -1,0 +1,39 @@
+#!/usr/bin/env python3
+"""oci.py -- the engine's side of hutch-oci's sockets, for oci.bats.
+
+oci.py console RUNTIME [GLOBAL]...	creates and starts the bundle in this folder as `box`, and
+					prints what comes out of its terminal
+"""
+import os
+import socket
+import subprocess
+import sys
+
+
+def read_master(master):
+    """Reads until the terminal's last user has closed it, which is EIO (pty(7))."""
+    parts = []
+    while True:
+        try:
+            part = os.read(master, 4096)
+        except OSError:
+            part = b""
+        if not part:
+            return b"".join(parts)
+        parts.append(part)
+
+
+def console(runtime):
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("console")
+        listener.listen()
+        subprocess.run([*runtime, "create", "--console-socket", "console", "box"], check=True,
+                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        connection, _ = listener.accept()
+        with connection:
+            _, fds, _, _ = socket.recv_fds(connection, 64, 1)
+    subprocess.run([*runtime, "start", "box"], check=True)
+    sys.stdout.buffer.write(read_master(fds[0]))
+
+
+{"console": console}[sys.argv[1]](sys.argv[2:])
