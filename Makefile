@@ -168,7 +168,7 @@ FILES_sandbox/raw := raw_bind raw_copy_up raw_files raw_mounts raw_overlay raw_p
 USES_sandbox/raw := base sandbox/kernel
 
 FILES_oci := args cgroups cgroups_v1 config config_linux console create device_rules events exec features \
-    fields filter hooks identity init lifecycle link list log mount_options mounts process \
+    fields filter hooks identity init lifecycle link list log mount_options mounts notify process \
     resources resources_apply run spaces spec start state
 USES_oci := base policy/json policy sandbox/kernel sandbox/raw
 

@@ -22,6 +22,8 @@
 #include "oci/filter.h"
 #include "oci/init.h"
 #include "oci/link.h"
+#include "oci/mounts.h"
+#include "oci/notify.h"
 #include "oci/resources.h"
 #include "oci/spaces.h"
 #include "oci/verbs.h"
@@ -35,6 +37,8 @@ struct creation {
 	struct filter filter;
 	struct state *state; /* borrowed */
 	struct preserved preserved;
+	int *detached; /* owned: id-mapped mounts */
+	bool notifies; /* the container has a socket for sd_notify(3) */
 	int link, inner, console, waiting; /* owned */
 	int master;			   /* owned */
 	pid_t pid;			   /* 0: none yet */
@@ -47,6 +51,7 @@ static void creation_done(struct creation *c)
 	own_close(&c->console);
 	own_close(&c->waiting);
 	own_close(&c->master);
+	mounts_release(&c->config, c->detached);
 	resources_done(&c->resources);
 	filter_done(&c->filter);
 	config_done(&c->config);
@@ -184,6 +189,7 @@ static int prepare(struct creation *c, const char *bundle, struct err *e)
 	if (config_read(path, bundle, &c->config, e) || check(c, e) ||
 	    resources_read(&c->config.resources, &c->resources, e) ||
 	    filter_obtain(&c->config, &c->filter, e) ||
+	    mounts_detach(&c->config, bundle, &c->detached, e) ||
 	    create_preserved(c->globals, c->flags->preserve, &c->preserved, e))
 		return -1;
 	if (c->flags->console) {
@@ -217,6 +223,8 @@ static int clone_process(struct creation *c, struct err *e)
 			.has_old_keyring = c->flags->has_old_keyring,
 			.keeps_root = c->flags->keeps_root,
 			.preserved = &c->preserved,
+			.detached = c->detached,
+			.notifies = c->notifies,
 		};
 		init_run(&o);
 	}
@@ -279,7 +287,8 @@ static int make(struct creation *c, struct err *e)
 {
 	struct state *s = c->state;
 
-	if (state_keep_config(s, c->config.text, c->config.len, e) ||
+	if (notify_prepare(s, &c->notifies, e) ||
+	    state_keep_config(s, c->config.text, c->config.len, e) ||
 	    listen_for_start(c, e) || clone_process(c, e))
 		return -1;
 	s->pid = c->pid;

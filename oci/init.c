@@ -23,6 +23,7 @@
 #include "oci/identity.h"
 #include "oci/link.h"
 #include "oci/mounts.h"
+#include "oci/notify.h"
 #include "oci/spaces.h"
 #include "oci/state.h"
 #include "sandbox/kernel/pivot.h"
@@ -56,8 +57,9 @@ static int arrive(struct init_order *o, int *ret_pid, struct err *e)
 	if (spaces_become_root(o->config, e) || spaces_enter_cgroup(o->config, e))
 		return -1;
 	(void)setsid(); /* fails only for the leader of a session, which is as good */
-	(void)umask(
-		0); /* can't fail; folders and devices have the modes that are asked for */
+	/* Folders and devices have the modes that are asked for; the command has the umask
+	 * of the caller again. */
+	o->umask = umask(0);
 	return o->has_old_keyring ? 0 : join_keyring(o->state, e);
 }
 
@@ -72,12 +74,22 @@ static int run_hooks(struct init_order *o, const char *state, struct err *e)
 	return hooks_run(&o->config->hooks, HOOK_CREATE_CONTAINER, state, e);
 }
 
-/* --no-pivot: for a root on a ramfs, which pivot_root(2) refuses to leave. */
-static int move_root(int root, struct err *e)
+/* --no-pivot: for a host's root on a ramfs, which pivot_root(2) refuses to leave.  The new
+ * root lies over "/" already.  The old one stays below it, out of reach of paths, but not of
+ * a process with CAP_SYS_CHROOT (docs/hutch-oci.md). */
+static int change_root(int root, struct err *e)
 {
-	if (fchdir(root) || mount(".", "/", NULL, MS_MOVE, NULL) || chroot(".") ||
-	    chdir("/"))
-		return err_sys(e, "make the container's root the root");
+	return fchdir(root) || chroot(".") || chdir("/")
+		       ? err_sys(e, "make the container's root the root")
+		       : 0;
+}
+
+static int add_mounts(struct init_order *o, struct raw_plan *plan, struct err *e)
+{
+	if (mounts_plan(o->config, o->state->bundle, o->detached, plan, e))
+		return -1;
+	if (o->notifies)
+		notify_show(o->state, plan, &o->config->process);
 	return 0;
 }
 
@@ -91,12 +103,12 @@ static int enter_root(struct init_order *o, const char *state, struct err *e)
 	raw_plan_init(&plan);
 	AUTO_CLOSE int root = -1;
 	int rc = spaces_set_up(c, e) || identity_early(&c->process, e) ||
-		 mounts_plan(c, o->state->bundle, &plan, e) ||
-		 raw_mounts_make(&plan, &root, e) || run_hooks(o, state, e);
+		 add_mounts(o, &plan, e) || raw_mounts_make(&plan, &root, e) ||
+		 run_hooks(o, state, e);
 	raw_plan_done(&plan);
 	if (rc)
 		return -1;
-	if (o->keeps_root ? move_root(root, e) : pivot_into(root, e))
+	if (o->keeps_root ? change_root(root, e) : pivot_into(root, e))
 		return -1;
 	return c->propagation && mount(NULL, "/", NULL, c->propagation, NULL)
 		       ? err_sys(e, "set linux.rootfsPropagation")
@@ -211,6 +223,7 @@ static int become(struct init_order *o, int pid, const char *path, struct err *e
 	AUTO_FREE char *state = inner_state(o, pid, STATE_CREATED);
 	if (hooks_run(&c->hooks, HOOK_START_CONTAINER, state, e))
 		return -1;
+	(void)umask(o->umask); /* can't fail */
 	init_keep_fds(o->preserved);
 	add_listen(&o->config->process, o->preserved);
 	if (identity_take(&c->process, o->filter, o->link, e))

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct config;
 struct err;
@@ -29,6 +30,9 @@ struct init_order {
 	int waiting;	      /* the socket at which it waits for `start` */
 	bool has_old_keyring; /* --no-new-keyring */
 	bool keeps_root;      /* --no-pivot */
+	bool notifies;	      /* the container has a socket for sd_notify(3) */
+	const int *detached;  /* id-mapped mounts (mounts.h) */
+	mode_t umask;	      /* in the process: that of the caller */
 	const struct preserved *preserved;
 };
 

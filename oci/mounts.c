@@ -1,5 +1,6 @@
 #include "oci/mounts.h"
 
+#include <fcntl.h>
 #include <linux/mount.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,11 +9,13 @@
 
 #include "base/err.h"
 #include "base/list.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "oci/cgroups.h"
 #include "oci/config.h"
 #include "oci/mount_options.h"
 #include "oci/spaces.h"
+#include "sandbox/raw/raw_mounts.h"
 #include "sandbox/raw/raw_plan.h"
 
 struct builder {
@@ -39,23 +42,62 @@ static char *bind_source(const struct builder *b, const struct config_mount *m)
 }
 
 /* An id-mapped mount has maps of its own, or those of the container. */
-static int map_ids(const struct builder *b, const struct config_mount *m,
-		   const struct mount_options *o, struct raw_step *step, struct err *e)
+static int map_ids(const struct config *c, const struct config_mount *m, struct err *e)
 {
-	const bool has_own = m->uid_count && m->gid_count;
+	if (m->uid_count && m->gid_count)
+		return spaces_make_userns(m->uids, m->uid_count, m->gids, m->gid_count,
+					  e);
+	if (c->uid_count && c->gid_count)
+		return spaces_make_userns(c->uids, c->uid_count, c->gids, c->gid_count,
+					  e);
+	return err_set(e, ERR_USAGE, "an id map was expected");
+}
 
-	if (!o->is_idmapped && !has_own)
+/* Makes one id-mapped mount; *ret stays -1 if the mount is none. */
+static int detach(const struct builder *b, const struct config_mount *m, int *ret,
+		  struct err *e)
+{
+	struct raw_step step = { .kind = RAW_BIND, .fd = -1, .userns = -1 };
+	struct mount_options o;
+
+	mount_options_read(m, &o, &step);
+	free(o.data);
+	if (!o.is_idmapped && !m->uid_count && !m->gid_count)
 		return 0;
-	if (!has_own && !b->config->uid_count)
-		return err_set(e, ERR_USAGE, "mount at %s: an id map was expected",
-			       m->target);
-	step->userns = has_own ? spaces_make_userns(m->uids, m->uid_count, m->gids,
-						    m->gid_count, e)
-			       : spaces_make_userns(b->config->uids, b->config->uid_count,
-						    b->config->gids, b->config->gid_count,
-						    e);
-	step->is_tree_mapped = o->is_tree_idmapped;
-	return step->userns < 0 ? err_in(e, "mount at %s", m->target) : 0;
+	if (!o.is_bind || !m->source)
+		return err_set(e, ERR_UNSUPPORTED, "only binds can be id-mapped");
+	AUTO_CLOSE int userns = map_ids(b->config, m, e);
+	AUTO_FREE char *source = bind_source(b, m);
+	step.userns = userns;
+	step.source = source;
+	step.target = (char *)m->target;
+	step.is_tree = o.is_tree;
+	step.is_tree_mapped = o.is_tree_idmapped;
+	*ret = userns < 0 ? -1 : raw_mounts_detach(&step, e);
+	return *ret < 0 ? -1 : 0;
+}
+
+int mounts_detach(const struct config *c, const char *bundle, int **ret, struct err *e)
+{
+	const struct builder b = { c, bundle, NULL };
+	int *fds = mem_new((c->mount_count + 1) * sizeof(*fds));
+
+	for (size_t i = 0; i < c->mount_count; i++)
+		fds[i] = -1;
+	for (size_t i = 0; i < c->mount_count; i++)
+		if (detach(&b, &c->mounts[i], &fds[i], e)) {
+			mounts_release(c, fds);
+			return err_in(e, "mount at %s", c->mounts[i].target);
+		}
+	*ret = fds;
+	return 0;
+}
+
+void mounts_release(const struct config *c, int *detached)
+{
+	for (size_t i = 0; detached && i < c->mount_count; i++)
+		own_close(&detached[i]);
+	free(detached);
 }
 
 static bool has_gid(const struct config *c, uint32_t gid)
@@ -170,12 +212,14 @@ static int check_bind(const struct config_mount *m, const struct mount_options *
 			       m->target);
 	/* A bind has no options of a file system, so these words would be lost. */
 	return o->data && !only_super(o->data)
-		       ? err_set(e, ERR_UNSUPPORTED, "mount at %s: unknown options '%.128s'",
-				 m->target, o->data)
+		       ? err_set(e, ERR_UNSUPPORTED,
+				 "mount at %s: unknown options '%.128s'", m->target,
+				 o->data)
 		       : 0;
 }
 
-static int add_mount(const struct builder *b, const struct config_mount *m, struct err *e)
+static int add_mount(const struct builder *b, const struct config_mount *m, int detached,
+		     struct err *e)
 {
 	struct raw_step *step = raw_plan_add(b->plan, RAW_MOUNT, m->target);
 	struct mount_options o = { 0 };
@@ -207,7 +251,11 @@ static int add_mount(const struct builder *b, const struct config_mount *m, stru
 	else
 		free(o.data);
 	add_source(m, step);
-	return rc ? rc : map_ids(b, m, &o, step, e);
+	if (!rc && detached >= 0) {
+		step->fd = fcntl(detached, F_DUPFD_CLOEXEC, 0);
+		step->is_detached = true;
+	}
+	return rc;
 }
 
 /* --- devices ------------------------------------------------------------------------ */
@@ -305,8 +353,8 @@ static int check_label(const struct config *c, struct err *e)
 		       : 0;
 }
 
-int mounts_plan(const struct config *c, const char *bundle, struct raw_plan *ret,
-		struct err *e)
+int mounts_plan(const struct config *c, const char *bundle, const int *detached,
+		struct raw_plan *ret, struct err *e)
 {
 	const struct builder b = { c, bundle, ret };
 
@@ -316,7 +364,7 @@ int mounts_plan(const struct config *c, const char *bundle, struct raw_plan *ret
 	ret->root_propagation = c->propagation;
 	ret->is_root_readonly = c->is_root_readonly;
 	for (size_t i = 0; i < c->mount_count; i++)
-		if (add_mount(&b, &c->mounts[i], e))
+		if (add_mount(&b, &c->mounts[i], detached[i], e))
 			return -1;
 	if (!is_dev_bound(c)) {
 		add_devices(&b);

@@ -17,6 +17,7 @@
 #include "oci/filter.h"
 #include "oci/link.h"
 #include "oci/log.h"
+#include "oci/notify.h"
 #include "oci/verbs.h"
 
 /* The time to wait for the end of a killed process. */
@@ -92,8 +93,12 @@ static int end_process(const struct state *s, struct err *e)
 
 static int start_with(struct state *s, const struct config *c, struct err *e)
 {
-	AUTO_CLOSE int link = connect_to(s, e);
+	struct err why = { 0 };
+	AUTO_CLOSE int notify = notify_open(s, &why);
+	AUTO_CLOSE int link = why.kind ? -1 : connect_to(s, e);
 
+	if (why.kind)
+		*e = why;
 	if (link < 0)
 		return -1;
 	if (converse(link, c, s, e)) {
@@ -102,7 +107,9 @@ static int start_with(struct state *s, const struct config *c, struct err *e)
 		return -1;
 	}
 	AUTO_FREE char *state = state_json(s, STATE_RUNNING);
-	return hooks_run(&c->hooks, HOOK_POSTSTART, state, e);
+	if (hooks_run(&c->hooks, HOOK_POSTSTART, state, e))
+		return -1;
+	return notify < 0 ? 0 : notify_hand_on(notify, s, e);
 }
 
 int start_container(struct state *s, struct err *e)

@@ -16,6 +16,7 @@
 #include "base/own.h"
 #include "oci/cgroups.h"
 #include "oci/fields.h"
+#include "oci/notify.h"
 #include "policy/json/json.h"
 
 int state_check_id(const char *id, struct err *e)
@@ -232,12 +233,16 @@ void state_done(struct state *s)
 
 int state_remove(const struct state *s, struct err *e)
 {
-	static const char *const names[] = { "start",	    "state.json",   "config.json",
-					     ".state.json", ".config.json", "notify" };
+	static const char *const names[] = {
+		"start",       "state.json",   "config.json",
+		".state.json", ".config.json", NOTIFY_FOLDER "/notify.sock"
+	};
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (unlinkat(s->folder, names[i], 0) && errno != ENOENT)
 			return err_sys(e, "remove %s/%s", s->path, names[i]);
+	if (unlinkat(s->folder, NOTIFY_FOLDER, AT_REMOVEDIR) && errno != ENOENT)
+		return err_sys(e, "remove %s/" NOTIFY_FOLDER, s->path);
 	return rmdir(s->path) ? err_sys(e, "remove %s", s->path) : 0;
 }
 

@@ -15,6 +15,7 @@
 #include "base/resolve.h"
 #include "sandbox/kernel/mount_api.h"
 #include "sandbox/kernel/mount_target.h"
+#include "sandbox/raw/raw_mounts.h"
 #include "sandbox/raw/raw_parts.h"
 #include "sandbox/raw/raw_plan.h"
 
@@ -36,7 +37,8 @@ struct raw_fd_path raw_fd_path(int fd)
 static int refuse_link(struct raw_tree *t, const struct raw_step *s, struct err *e)
 {
 	const struct open_how how = { .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
-				      .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+				      .resolve = RESOLVE_IN_ROOT |
+						 RESOLVE_NO_MAGICLINKS };
 	struct stat st;
 	AUTO_CLOSE int fd = resolve_open(t->targets.root, s->target, &how);
 
@@ -173,6 +175,8 @@ static int clone_source(struct raw_tree *t, const struct raw_step *s, struct err
 
 	if (*host >= 0)
 		return fd_take(host);
+	if (s->is_detached)
+		return fcntl(s->fd, F_DUPFD_CLOEXEC, 0);
 	return s->fd >= 0 ? clone_descriptor(s, e)
 			  : mount_api_clone(AT_FDCWD, s->source, s->is_tree, e);
 }
@@ -185,10 +189,17 @@ static int bind_mount(struct raw_tree *t, int mount, const struct raw_step *s,
 
 	if (fstat(mount, &st) < 0)
 		return err_sys(e, "stat %.300s", s->source);
-	if (raw_dress(mount, s, e) < 0 ||
+	if ((!s->is_detached && raw_dress(mount, s, e) < 0) ||
 	    raw_target(t, s, S_ISDIR(st.st_mode), &at, e) < 0)
 		return -1;
 	return raw_attach(t, mount, &at, s, e);
+}
+
+int raw_mounts_detach(const struct raw_step *s, struct err *e)
+{
+	AUTO_CLOSE int mount = mount_api_clone(AT_FDCWD, s->source, s->is_tree, e);
+
+	return mount < 0 || raw_dress(mount, s, e) < 0 ? -1 : fd_take(&mount);
 }
 
 int raw_do_bind(struct raw_tree *t, const struct raw_step *s, struct err *e)

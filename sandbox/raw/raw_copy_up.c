@@ -42,10 +42,10 @@ static int dress(const struct copy *c, const char *name, const struct stat *st,
 
 static int copy_file(const struct copy *c, const char *name, struct err *e)
 {
-	AUTO_CLOSE int from = openat(c->from, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
-							    O_NOCTTY | O_CLOEXEC);
-	AUTO_CLOSE int to = openat(c->to, name,
-				   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	AUTO_CLOSE int from = openat(
+		c->from, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	AUTO_CLOSE int to = openat(
+		c->to, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
 	return from < 0 || to < 0 ? fail(c, name, e) : raw_copy(from, to, c->step, e);
 }

@@ -114,7 +114,8 @@ static int make_all(struct raw_tree *t, struct err *e)
 	}
 	/* The old tree is unmounted after pivot_root(2), and the host's must not be with it. */
 	struct mount_attr slave = { .propagation = MS_SLAVE };
-	if (sys_mount_setattr(t->old, "", AT_EMPTY_PATH | AT_RECURSIVE, &slave) < 0)
+	if (t->plan->root_propagation & MS_SHARED &&
+	    sys_mount_setattr(t->old, "", AT_EMPTY_PATH | AT_RECURSIVE, &slave) < 0)
 		return err_sys(e, "part the old root's mounts from the host's");
 	if (!t->plan->is_root_readonly)
 		return 0;

@@ -54,6 +54,7 @@ struct raw_step {
 	char *upper, *work;  /* owned; RAW_OVERLAY: host paths */
 	bool is_scratch;     /* RAW_OVERLAY */
 	bool is_tree;	     /* RAW_BIND: with its submounts */
+	bool is_detached;    /* RAW_BIND: `fd` is a mount of raw_mounts_detach() */
 	bool is_always;	     /* RAW_COVER: also where this process may not write, since
 			      * another process inside may */
 	bool may_be_absent;  /* RAW_BIND: a source that does not exist skips the step */

@@ -11,7 +11,7 @@ bundle() {
 	if [[ ! -d rootfs ]]; then
 		mkdir -p rootfs/bin rootfs/etc
 		cp "$(command -v busybox)" rootfs/bin/busybox
-		for tool in sh ls cat echo sleep id env mount touch readlink stty tty kill umask grep true wc mkdir mknod; do
+		for tool in sh ls cat echo sleep id env mount touch readlink stty tty kill umask grep true wc mkdir mknod cut head; do
 			ln -s busybox "rootfs/bin/$tool"
 		done
 	fi

@@ -117,6 +117,48 @@ status_of() {
 	[[ $output == *"NoNewPrivs:	1"* && $output == *0077* && $output == *1024 ]]
 }
 
+@test "the command has the umask of the caller unless the bundle has one" {
+	umask 027
+	runs 'umask; touch /x; ls -l /x | cut -c1-10'
+	[[ $output == $'0027\n-rw-r-----' ]]
+}
+
+@test "--no-pivot makes a root, too" {
+	bundle '.process.args = ["ls", "/"]'
+	catch oci run --no-pivot box
+	[[ $output == *bin* && $output != *home* ]]
+}
+
+@test "a container joins the namespaces of another one by their paths" {
+	created
+	oci start box
+	pid=$(oci state box | jq .pid)
+	bundle ".process.args = [\"sh\", \"-c\", \"readlink /proc/self/ns/net; readlink /proc/self/ns/ipc\"] |
+		.linux.namespaces |= map(if .type == \"network\" then .path = \"/proc/$pid/ns/net\" elif .type == \"ipc\" then .path = \"/proc/$pid/ns/ipc\" elif .type == \"user\" then .path = \"/proc/$pid/ns/user\" else . end) |
+		del(.linux.uidMappings) | del(.linux.gidMappings)"
+	theirs="$(readlink "/proc/$pid/ns/net")"$'\n'"$(readlink "/proc/$pid/ns/ipc")"
+	catch oci run second
+	[[ $output == "$theirs" ]]
+}
+
+@test "a bind may show files with other owners, also to a container with a user namespace" {
+	is_root || skip "id-mapped mounts take root of the host"
+	bundle
+	mkdir data && touch data/file && chown 5000:5000 data/file
+	mapped='.mounts += [{destination: "/data", type: "bind", source: "'$T'/data", options: ["rbind", "idmap"]}] | .process.args = ["sh", "-c", "ls -ln /data/file | tr -s \" \" | cut -d\" \" -f3,4"]'
+	ln -s busybox rootfs/bin/tr
+	maps='[{containerID: 5000, hostID: 0, size: 65536}]'
+	bundle "$mapped | .mounts[-1].uidMappings = $maps | .mounts[-1].gidMappings = $maps"
+	catch oci run box
+	[[ $output == "0 0" ]]
+	chown -hR 100000:100000 rootfs
+	chmod 711 "$T"
+	maps='[{containerID: 0, hostID: 100000, size: 65536}]'
+	bundle "$mapped | .linux.namespaces += [{type: \"user\"}] | .linux.uidMappings = $maps | .linux.gidMappings = $maps"
+	catch oci run box
+	[[ $output == "5000 5000" ]]
+}
+
 @test "the root may be read-only, and masked and read-only paths hold against root inside" {
 	runs 'touch /x 2>/dev/null && echo written; cat /proc/keys; echo 1 >/proc/sys/kernel/hostname' '.root.readonly = true'
 	[[ $output == "" ]]
@@ -167,6 +209,21 @@ status_of() {
 	grep -q '33 44' master
 }
 
+@test "what a container tells by sd_notify reaches the service manager" {
+	bundle '.process.args = ["/bin/notify"]'
+	cp "$(tool oci_notify)" rootfs/bin/notify
+	command python3 -SE "$here/oci.py" notify "$OCI" --root "$T/state" >told
+	[[ $(cat told) == $'READY=1\nMAINPID='* ]]
+	oci delete --force box
+	[[ ! -e state/box ]]
+}
+
+@test "a seccomp listener goes to its agent with the state of the container" {
+	bundle '.process.args = ["mkdir", "/x"] | .linux.seccomp = {defaultAction: "SCMP_ACT_ALLOW", listenerPath: "agent", listenerMetadata: "meta", syscalls: [{names: ["mkdir", "mkdirat"], action: "SCMP_ACT_NOTIFY"}]}'
+	command python3 -SE "$here/oci.py" listener "$OCI" --root "$T/state" >told
+	jq -e '.metadata == "meta" and .fds == ["seccompFd"] and .state.id == "box" and .pid == .state.pid' told
+}
+
 @test "mounts are made in order, below the root, whatever links the image has" {
 	bundle
 	mkdir -p outside data
@@ -196,7 +253,6 @@ status_of() {
 	jq '.mounts += [{destination: "/full", type: "tmpfs", source: "t", options: ["tmpcopyup"]}] |
 		.process.args = ["sh", "-c", "cat /full/deep/file; ls -l /full/deep/file | cut -c1-10; readlink /full/link; echo new >/full/deep/file; mount | grep -c \" /full \""]' config.json >new
 	mv new config.json
-	ln -s busybox rootfs/bin/cut
 	catch oci run box
 	[[ $output == $'inner\n-rw-r-----\n'$T/secret$'\n1' ]]
 	[[ $(<rootfs/full/deep/file) == inner && $(<secret) == secret ]]

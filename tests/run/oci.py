@@ -3,6 +3,8 @@
 
 oci.py console RUNTIME [GLOBAL]...	creates and starts the bundle in this folder as `box`, and
 					prints what comes out of its terminal
+oci.py notify RUNTIME [GLOBAL]...	... with NOTIFY_SOCKET, and prints what that is told
+oci.py listener RUNTIME [GLOBAL]...	runs it, and prints what its seccomp agent gets
 """
 import os
 import socket
@@ -36,4 +38,28 @@ def console(runtime):
     sys.stdout.buffer.write(read_master(fds[0]))
 
 
-{"console": console}[sys.argv[1]](sys.argv[2:])
+def notify(runtime):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as host:
+        host.bind("notify")
+        env = {**os.environ, "NOTIFY_SOCKET": os.path.abspath("notify")}
+        for verb in "create", "start":
+            subprocess.run([*runtime, verb, "box"], check=True, env=env,
+                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        print(host.recv(4096).decode())
+
+
+def listener(runtime):
+    """Closing the listener's descriptor lets the waiting call fail (seccomp_unotify(2))."""
+    with socket.socket(socket.AF_UNIX) as agent:
+        agent.bind("agent")
+        agent.listen()
+        with subprocess.Popen([*runtime, "run", "box"], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL):
+            connection, _ = agent.accept()
+            with connection:
+                text, fds, _, _ = socket.recv_fds(connection, 65536, 1)
+            os.close(fds[0])
+        print(text.decode())
+
+
+{"console": console, "notify": notify, "listener": listener}[sys.argv[1]](sys.argv[2:])

@@ -299,7 +299,8 @@ static void too_long_a_text_is_refused(void **state)
 /* The filter of an OCI container stands alone, and means what other runtimes make of it. */
 static void a_whole_filter_has_every_action(void **state)
 {
-	static const struct profile_host whole = { .arch = ARCH_X86_64, .floor = FLOOR_NONE };
+	static const struct profile_host whole = { .arch = ARCH_X86_64,
+						   .floor = FLOOR_NONE };
 	static const char text[] =
 		"{\"defaultAction\":\"SCMP_ACT_ALLOW\",\"flags\":[\"SECCOMP_FILTER_FLAG_LOG\"],"
 		"\"listenerPath\":\"/x\",\"syscalls\":["
