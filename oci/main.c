@@ -34,7 +34,7 @@ static const struct verb {
 	{ "run", "create, start, wait and delete", run_verb, true },
 	{ "exec", "run another command in a container", exec_verb, true },
 	{ "state", "print the state of a container as JSON", state_verb, false },
-	{ "list", "list the containers of --root", list_verb, false },
+	{ "list", "list the containers", list_verb, false },
 	{ "ps", "list the processes of a container", ps_verb, false },
 	{ "kill", "send a signal to a container", kill_verb, false },
 	{ "delete", "remove a container that has ended", delete_verb, false },
@@ -64,14 +64,11 @@ static void print_version(void)
 
 static void print_help(FILE *to)
 {
-	(void)fprintf(
-		to,
-		"usage: hutch-oci [--root DIR] [--log FILE] [--log-format text|json]\n"
-		"                 [--cgroup-manager cgroupfs|systemd|disabled] VERB "
-		"...\n\n"); /* nothing is lost with it */
+	(void)fprintf(to, "hutch oci [OPTIONS] VERB [OPTIONS] [ID]\n\n"
+			  "An OCI runtime for podman, containerd and other engines.\n\n");
 	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
-		(void)fprintf(to, "  %-10s %s\n", verbs[i].name,
-			      verbs[i].help); /* as above */
+		(void)fprintf(to, "  %-10s %s\n", verbs[i].name, verbs[i].help);
+	(void)fprintf(to, "\nMore: man hutch-oci\n"); /* nothing is lost with it */
 }
 
 /* The folder of the containers' state.  A rootless engine runs its runtime as root of a
