@@ -98,8 +98,14 @@ int create_preserved(const struct globals *g, const char *text, struct preserved
 	if (read_count(text, "--preserve-fds", &more, e) ||
 	    read_count(getenv("LISTEN_FDS"), "LISTEN_FDS", &ret->listened, e))
 		return -1;
-	for (size_t i = 0; i < more + ret->listened && i < VERBS_FDS; i++)
-		ret->bits[i / 64] |= g->inherited[i / 64] & 1ull << (i % 64);
+	const size_t count = more + ret->listened;
+	for (size_t i = 0; i < VERBS_FDS; i++) {
+		const uint64_t bit = g->inherited[i / 64] & 1ull << (i % 64);
+		if (i < count)
+			ret->bits[i / 64] |= bit;
+		else if (bit)
+			(void)close(3 + (int)i); /* it is open, and not this program's */
+	}
 	return 0;
 }
 
@@ -212,7 +218,9 @@ static int clone_process(struct creation *c, struct err *e)
 	c->inner = pair[1];
 	const pid_t pid = spaces_clone(&c->config, e);
 	if (pid == 0) {
+		/* A folder of the host's is nothing for a process in a container. */
 		own_close(&c->link);
+		own_close(&c->state->folder);
 		struct init_order o = {
 			.config = &c->config,
 			.state = c->state,

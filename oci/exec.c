@@ -205,7 +205,9 @@ _Noreturn static void run_process(struct execution *x)
 {
 	struct err e = { 0 };
 
+	/* A folder of the host's is nothing for a process in a container. */
 	own_close(&x->link);
+	own_close(&x->state.folder);
 	(void)become(x, &e); /* returns only with an error */
 	link_send_error(x->inner, &e);
 	_exit(1);

@@ -106,6 +106,8 @@ static int enter_root(struct init_order *o, const char *state, struct err *e)
 		 add_mounts(o, &plan, e) || raw_mounts_make(&plan, &root, e) ||
 		 run_hooks(o, state, e);
 	raw_plan_done(&plan);
+	for (size_t k = 0; k < c->mount_count; k++)
+		own_close(&o->detached[k]);
 	if (rc)
 		return -1;
 	if (o->keeps_root ? change_root(root, e) : pivot_into(root, e))

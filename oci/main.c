@@ -168,17 +168,23 @@ static int seal(char **argv, struct err *e)
 	return err_sys(e, "execute the sealed copy of hutch-oci");
 }
 
+/* Tells whether the caller wants descriptors of its own to be handed on. */
+static bool is_asked(char *const *words)
+{
+	bool is = getenv("LISTEN_FDS");
+
+	for (; *words; words++)
+		is = is || !strncmp(*words, "--preserve-fds", 14);
+	return is;
+}
+
 /* Notes which descriptors the caller has left open, before this program opens its own.
  * poll(2) tells of all in one call. */
 static void note_inherited(struct globals *g, char *const *words)
 {
 	struct pollfd p[VERBS_FDS];
 	struct rlimit limit;
-	bool is_asked = getenv("LISTEN_FDS");
-
-	for (; *words; words++)
-		is_asked = is_asked || !strncmp(*words, "--preserve-fds", 14);
-	if (!is_asked || getrlimit(RLIMIT_NOFILE, &limit))
+	if (!is_asked(words) || getrlimit(RLIMIT_NOFILE, &limit))
 		return;
 	for (int i = 0; i < VERBS_FDS; i++)
 		p[i] = (struct pollfd){ .fd = 3 + i };
@@ -196,9 +202,12 @@ static int run(const struct verb *v, struct globals *g, char **words, char **arg
 {
 	if (v->enters && seal(argv, e))
 		return -1;
+	/* Descriptors of the caller go to the command only if --preserve-fds names them.  Others
+	 * would stay open in a container that waits for its start. */
 	note_inherited(g, words);
-	/* Descriptors of the caller go to the command only if --preserve-fds names them. */
-	if (syscall(SYS_close_range, 3, ~0u, CLOSE_RANGE_CLOEXEC))
+	const unsigned rest = is_asked(words) ? 3 + VERBS_FDS : 3;
+	if (syscall(SYS_close_range, rest, ~0u, 0) ||
+	    (rest > 3 && syscall(SYS_close_range, 3, rest - 1, CLOSE_RANGE_CLOEXEC)))
 		return err_sys(e, "close the caller's descriptors");
 	return v->main(g, words, e);
 }
