@@ -187,7 +187,8 @@ static void add_source(const struct config_mount *m, struct raw_step *step)
 	free(data);
 }
 
-/* Tells whether the words are flags of file systems, which a bind leaves as they are. */
+/* Tells whether the words are flags or NAME=VALUE of file systems, which mean nothing for a
+ * bind: the kernel passes over them (mount(2)), and so do other runtimes. */
 static bool only_super(const char *data)
 {
 	static const char *const words[] = { "sync", "dirsync", "lazytime", "mand" };
@@ -195,7 +196,7 @@ static bool only_super(const char *data)
 
 	for (const char *at = data; is_known && *at; at += strspn(at, ",")) {
 		const size_t len = strcspn(at, ",");
-		is_known = false;
+		is_known = memchr(at, '=', len) != NULL;
 		for (size_t i = 0; i < ARRAY_LEN(words); i++)
 			is_known = is_known || (strlen(words[i]) == len &&
 						!strncmp(words[i], at, len));
@@ -211,7 +212,7 @@ static int check_bind(const struct config_mount *m, const struct mount_options *
 		return err_set(e, ERR_USAGE, "mount at %s: a bind takes a source",
 			       m->target);
 	/* A bind has no options of a file system, so these words would be lost. */
-	return o->data && !only_super(o->data)
+	return o->data && (o->is_remount || !only_super(o->data))
 		       ? err_set(e, ERR_UNSUPPORTED,
 				 "mount at %s: unknown options '%.128s'", m->target,
 				 o->data)

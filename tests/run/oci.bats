@@ -261,6 +261,8 @@ status_of() {
 @test "words of mounts that would be lost are refused" {
 	refused "unknown options 'moon'" ".mounts += [{destination: \"/m\", type: \"bind\", source: \"$T\", options: [\"rbind\", \"moon\"]}]"
 	refused "unknown options 'size=1m'" '.mounts += [{destination: "/dev", options: ["remount", "size=1m"]}]'
+	runs 'cat /m/file' ".mounts += [{destination: \"/m\", type: \"bind\", source: \"$T\", options: [\"rbind\", \"size=1m\"]}]"
+	[[ $stderr == *"No such file"* ]]
 	refused 'a bind takes a source' '.mounts += [{destination: "/m", type: "bind"}]'
 	ln -s /etc rootfs/to
 	refused 'the target is a link' ".mounts += [{destination: \"/to\", type: \"bind\", source: \"$T\", options: [\"dest-nofollow\"]}]"
