@@ -20,6 +20,7 @@
 #include "oci/config.h"
 #include "oci/console.h"
 #include "oci/filter.h"
+#include "oci/identity.h"
 #include "oci/init.h"
 #include "oci/link.h"
 #include "oci/mounts.h"
@@ -301,7 +302,8 @@ static int make(struct creation *c, struct err *e)
 		return -1;
 	s->pid = c->pid;
 	if (spaces_map_ids(&c->config, c->pid, e) || enter_cgroup(c, e) ||
-	    state_save(s, e) || converse(c, e))
+	    identity_early(&c->config.process, (int)c->pid, e) || state_save(s, e) ||
+	    converse(c, e))
 		return -1;
 	s->is_ready = true;
 	return state_save(s, e) || create_pid_file(c->flags->pid_file, c->pid, e) ? -1

@@ -188,7 +188,7 @@ static int become(struct execution *x, struct err *e)
 	if (link_expect(x->inner, LINK_GO, &m, e) || spaces_become_root(&x->config, e))
 		return -1;
 	(void)setsid(); /* fails only for the leader of a session, which is as good */
-	if (identity_early(p, e) || set_terminal(x, e))
+	if (set_terminal(x, e))
 		return -1;
 	if (chdir(p->cwd) && errno != EACCES)
 		return err_sys(e, "chdir to process.cwd '%s'", p->cwd);
@@ -235,6 +235,17 @@ static int converse(struct execution *x, struct err *e)
 	return create_pid_file(x->flags->pid_file, x->pid, e);
 }
 
+/* Runs in a process outside of the container, whose own file in /proc it may open. */
+static int prepare_to_enter(void *arg, struct err *e)
+{
+	const struct execution *x = arg;
+
+	/* The container's process is open by now: another one with its pid is not it. */
+	if (state_birth(x->state.pid) != x->state.born)
+		return err_set(e, ERR_GONE, "cannot exec: container not running");
+	return identity_early(&x->config.process, (int)getpid(), e);
+}
+
 static int run(struct execution *x, struct err *e)
 {
 	int pair[2];
@@ -243,7 +254,7 @@ static int run(struct execution *x, struct err *e)
 		return err_sys(e, "make a socketpair");
 	x->link = pair[0];
 	x->inner = pair[1];
-	x->pid = spaces_join(x->state.pid, e);
+	x->pid = spaces_join(x->state.pid, prepare_to_enter, x, e);
 	if (x->pid == 0)
 		run_process(x);
 	own_close(&x->inner);

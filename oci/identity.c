@@ -23,7 +23,7 @@
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-int identity_early(const struct process *p, struct err *e)
+int identity_early(const struct process *p, int pid, struct err *e)
 {
 	char text[24];
 
@@ -33,7 +33,8 @@ int identity_early(const struct process *p, struct err *e)
 		return err_set(e, ERR_USAGE,
 			       "process.oomScoreAdj: -1000 to 1000 was expected");
 	(void)snprintf(text, sizeof(text), "%d", (int)p->oom_score); /* fits */
-	return io_write_proc(AT_FDCWD, "/proc/self/oom_score_adj", text, e);
+	AUTO_FREE char *path = text_format("/proc/%d/oom_score_adj", pid);
+	return io_write_proc(AT_FDCWD, path, text, e);
 }
 
 static int set_limits(const struct process *p, struct err *e)
@@ -117,6 +118,11 @@ static int set_label(const char *file, const char *label, const char *what, stru
 	return write(fd, label, strlen(label)) < 0
 		       ? err_sys(e, "set %s '%.64s'", what, label)
 		       : 0;
+}
+
+static bool has_label(const struct process *p)
+{
+	return (p->apparmor && *p->apparmor) || (p->selinux && *p->selinux);
 }
 
 static int set_labels(const struct process *p, struct err *e)
@@ -249,6 +255,9 @@ int identity_take(const struct process *p, const struct filter *f, int link,
 		  struct err *e)
 {
 	reset_signals();
+	/* A process that is closed to others may not open its own files in /proc. */
+	if (has_label(p))
+		(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* can't fail */
 	if (set_scheduler(p, e) || set_cpus(p->cpus, e) || set_limits(p, e) ||
 	    set_labels(p, e))
 		return -1;

@@ -7,9 +7,9 @@ struct err;
 struct filter;
 struct process;
 
-/* Steps that need the host's /proc, before pivot_root(2): the score for the kernel's
- * choice when memory is out. */
-int identity_early(const struct process *p, struct err *e);
+/* The steps that the verb does for the process `pid`, whose own /proc files the process may
+ * not open: the score for the kernel's choice when memory is out. */
+int identity_early(const struct process *p, int pid, struct err *e);
 
 /* Does all other steps.  A filter with a listener sends that over `link`.  -1: this process
  * must end. */

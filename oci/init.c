@@ -102,9 +102,8 @@ static int enter_root(struct init_order *o, const char *state, struct err *e)
 
 	raw_plan_init(&plan);
 	AUTO_CLOSE int root = -1;
-	int rc = spaces_set_up(c, e) || identity_early(&c->process, e) ||
-		 add_mounts(o, &plan, e) || raw_mounts_make(&plan, &root, e) ||
-		 run_hooks(o, state, e);
+	int rc = spaces_set_up(c, e) || add_mounts(o, &plan, e) ||
+		 raw_mounts_make(&plan, &root, e) || run_hooks(o, state, e);
 	raw_plan_done(&plan);
 	for (size_t k = 0; k < c->mount_count; k++)
 		own_close(&o->detached[k]);

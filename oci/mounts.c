@@ -321,8 +321,10 @@ static void add_devices(const struct builder *b)
 		if (!has_device(c, d.path) && !has_mount(c, d.path))
 			add_device(b->plan, &d);
 	}
+	/* A privileged container lists all devices of the host; ptmx is that of its own devpts. */
 	for (size_t i = 0; i < c->device_count; i++)
-		add_device(b->plan, &c->devices[i]);
+		if (strcmp(c->devices[i].path, "/dev/ptmx") != 0)
+			add_device(b->plan, &c->devices[i]);
 }
 
 static void add_links(const struct builder *b)

@@ -85,8 +85,10 @@ static int open_joined(const struct config *c, int fds[SPACE_COUNT], bool *ret_a
 
 /* A namespace that the joined user namespace owns can be entered only after it, and one
  * of the host's only before it: so all are tried before, and what failed after. */
-static int join(int fds[SPACE_COUNT], struct err *e)
+static int join(void *arg, struct err *e)
 {
+	int *fds = arg;
+
 	for (int i = SPACE_COUNT; i-- > 0;)
 		if (i != SPACE_USER && fds[i] >= 0 &&
 		    setns(fds[i], (int)flags_of[i]) == 0)
@@ -99,38 +101,36 @@ static int join(int fds[SPACE_COUNT], struct err *e)
 	return 0;
 }
 
-/* The process in between joins namespaces, for which its children count (pid) or for
- * which it must not be the caller itself, and clones the container's process as its
- * sibling.  Its exit status says whether there is one. */
-static pid_t clone_between(const struct config *c, int fds[SPACE_COUNT], struct err *e)
-{
-	struct {
-		struct err err;
-		pid_t pid;
-	} answer = { 0 };
-	int pipes[2];
+struct passage {
+	struct err err;
+	pid_t pid;
+};
 
-	if (pipe2(pipes, O_CLOEXEC))
+/* The process in between enters namespaces, for which its children count (pid) or for which
+ * it must not be the caller itself, and clones the container's process as its sibling. */
+static pid_t clone_beyond(int (*enter)(void *arg, struct err *e), void *arg,
+			  uint64_t flags, struct err *e)
+{
+	struct passage answer = { .pid = 0 };
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC))
 		return err_sys(e, "make a pipe");
+	AUTO_CLOSE int from = ends[0];
+	AUTO_CLOSE int to = ends[1];
 	const pid_t between = fork();
-	if (between == 0) {
-		answer.pid = join(fds, &answer.err) ? -1 : clone_with(new_flags(c), true);
-		if (answer.pid == 0) {
-			(void)close(
-				pipes[0]); /* a pipe that was only made for the answer */
-			(void)close(pipes[1]);
-			return 0;
-		}
-		if (answer.pid < 0 && !answer.err.kind)
-			(void)err_sys(&answer.err, "clone the container's process");
-		(void)!write(pipes[1], &answer,
-			     sizeof(answer)); /* the reader sees a lack */
-		_exit(0);
-	}
-	(void)close(pipes[1]); /* so that the reader sees the writer's end */
-	AUTO_CLOSE int from = pipes[0];
 	if (between < 0)
 		return err_sys(e, "fork");
+	if (between == 0) {
+		answer.pid = enter(arg, &answer.err) ? -1 : clone_with(flags, true);
+		if (answer.pid == 0)
+			return 0;
+		if (answer.pid < 0 && !answer.err.kind)
+			(void)err_sys(&answer.err, "clone the container's process");
+		(void)!write(to, &answer, sizeof(answer)); /* the reader sees a lack */
+		_exit(0);
+	}
+	own_close(&to); /* so that the reader sees the writer's end */
 	const ssize_t n = io_read_full(from, &answer, sizeof(answer));
 	(void)worker_reap(between);
 	if (n != sizeof(answer))
@@ -148,7 +148,7 @@ pid_t spaces_clone(const struct config *c, struct err *e)
 	pid_t pid = -1;
 
 	if (open_joined(c, fds, &has_joined, e) == 0) {
-		pid = has_joined ? clone_between(c, fds, e)
+		pid = has_joined ? clone_beyond(join, fds, new_flags(c), e)
 				 : clone_with(new_flags(c), false);
 		if (pid < 0 && !has_joined)
 			(void)err_sys(e, "clone the container's process");
@@ -346,49 +346,35 @@ static bool is_other(pid_t pid, const char *file)
 	return stat(theirs, &a) || stat(ours, &b) || a.st_ino != b.st_ino;
 }
 
-pid_t spaces_join(pid_t pid, struct err *e)
-{
-	struct {
-		struct err err;
-		pid_t pid;
-	} answer = { 0 };
-	int pipes[2], flags = 0;
+struct entry {
+	int process, flags;
+	int (*before)(void *arg, struct err *e);
+	void *arg;
+};
 
-	for (int i = 0; i < SPACE_COUNT; i++)
-		if (is_other(pid, files[i]))
-			flags |= (int)flags_of[i];
+static int enter(void *arg, struct err *e)
+{
+	const struct entry *n = arg;
+
+	if (n->before(n->arg, e))
+		return -1;
+	/* Before a process of the container can see this one (CVE-2016-9962). */
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* can't fail */
+	return n->flags && setns(n->process, n->flags)
+		       ? err_sys(e, "join the container's namespaces")
+		       : 0;
+}
+
+pid_t spaces_join(pid_t pid, int (*before)(void *arg, struct err *e), void *arg,
+		  struct err *e)
+{
 	AUTO_CLOSE int process = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct entry n = { process, 0, before, arg };
+
 	if (process < 0)
 		return err_sys(e, "open the container's process");
-	if (pipe2(pipes, O_CLOEXEC))
-		return err_sys(e, "make a pipe");
-	const pid_t between = fork();
-	if (between == 0) {
-		/* Before a process of the container can see this one (CVE-2016-9962). */
-		(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-		answer.pid = flags && setns(process, flags) ? -1 : clone_with(0, true);
-		if (answer.pid == 0) {
-			(void)close(
-				pipes[0]); /* a pipe that was only made for the answer */
-			(void)close(pipes[1]);
-			return 0;
-		}
-		if (answer.pid < 0)
-			(void)err_sys(&answer.err, "join the container's namespaces");
-		(void)!write(pipes[1], &answer,
-			     sizeof(answer)); /* the reader sees a lack */
-		_exit(0);
-	}
-	(void)close(pipes[1]); /* so that the reader sees the writer's end */
-	AUTO_CLOSE int from = pipes[0];
-	if (between < 0)
-		return err_sys(e, "fork");
-	const ssize_t n = io_read_full(from, &answer, sizeof(answer));
-	(void)worker_reap(between);
-	if (n != sizeof(answer))
-		return err_set(e, ERR_GONE,
-			       "the process that joins namespaces has ended");
-	if (answer.pid < 0)
-		*e = answer.err;
-	return answer.pid;
+	for (int i = 0; i < SPACE_COUNT; i++)
+		if (is_other(pid, files[i]))
+			n.flags |= (int)flags_of[i];
+	return clone_beyond(enter, &n, 0, e);
 }

@@ -28,9 +28,11 @@ int spaces_enter_cgroup(const struct config *c, struct err *e);
 /* Sets host name, domain name, sysctls and the loopback device of new namespaces. */
 int spaces_set_up(const struct config *c, struct err *e);
 
-/* Forks a process into all namespaces of process `pid`, known by its birth; 0 in the
- * process itself, whose parent is the caller. */
-pid_t spaces_join(pid_t pid, struct err *e);
+/* Forks a process into all namespaces of process `pid`; 0 in the process itself, whose
+ * parent is the caller.  `before` is called on the way, outside of the container; what it
+ * changes of its own process, the new one inherits. */
+pid_t spaces_join(pid_t pid, int (*before)(void *arg, struct err *e), void *arg,
+		  struct err *e);
 /* Opens a user namespace with the maps, for id-mapped mounts. */
 int spaces_make_userns(const struct idmap *uids, size_t uid_count,
 		       const struct idmap *gids, size_t gid_count, struct err *e);

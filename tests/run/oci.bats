@@ -141,6 +141,15 @@ status_of() {
 	[[ $output == "$theirs" ]]
 }
 
+@test "the score for the lack of memory is set, also in a user namespace, and a listed ptmx does no harm" {
+	runs 'cat /proc/self/oom_score_adj; readlink /dev/ptmx' '.process.oomScoreAdj = 321 | .linux.devices = [{path: "/dev/ptmx", type: "c", major: 5, minor: 2}]'
+	[[ $output == $'321\npts/ptmx' ]]
+	created '.process.oomScoreAdj = 322'
+	oci start box
+	jq '.process | .args = ["cat", "/proc/self/oom_score_adj"] | .oomScoreAdj = 333' config.json >process.json
+	[[ $(oci exec --process process.json box) == 333 ]]
+}
+
 @test "a bind may show files with other owners, also to a container with a user namespace" {
 	is_root || skip "id-mapped mounts take root of the host"
 	bundle
