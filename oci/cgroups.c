@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include "base/await.h"
 #include "base/clock.h"
@@ -151,10 +153,11 @@ int cgroups_enter(const struct cgroups_order *o, pid_t pid, struct cgroups_place
 	ret->v1 = path;
 	path = NULL;
 	/* Cgroups of v1 are made where they are needed, and entered when they exist. */
-	return resources_apply(o->resources, ret->folder, ret->v1, e) ||
-			       cgroups_v1_join(ret->v1, pid, e)
-		       ? -1
-		       : 0;
+	if (resources_apply(o->resources, ret->folder, ret->v1, e))
+		return -1;
+	if (!ret->folder)
+		ret->folder = cgroups_v1_make_freezer(ret->v1);
+	return cgroups_v1_join(ret->v1, pid, e);
 }
 
 int cgroups_join(const char *path, const char *v1, pid_t pid, struct err *e)
@@ -188,8 +191,10 @@ static char *read_file(const char *path, const char *name, struct err *e)
 bool cgroups_is_frozen(const char *path)
 {
 	AUTO_FREE char *text = path ? read_file(path, "cgroup.freeze", NULL) : NULL;
+	AUTO_FREE char *v1 = path && !text ? read_file(path, "freezer.state", NULL)
+					   : NULL;
 
-	return text && *text == '1';
+	return (text && *text == '1') || (v1 && *v1 == 'F');
 }
 
 /* Waits until cgroup.events has the line, for some seconds: a freezer of cgroup v1 holds
@@ -225,6 +230,8 @@ int cgroups_freeze(const char *path, bool is_frozen, struct err *e)
 			       "the container has no cgroup, which pause "
 			       "and resume need");
 	AUTO_FREE char *file = text_format("%s/cgroup.freeze", path);
+	if (access(file, F_OK))
+		return cgroups_v1_freeze(path, is_frozen, e);
 	if (io_write_proc(AT_FDCWD, file, is_frozen ? "1" : "0", e))
 		return -1;
 	return await_event(path, is_frozen ? "frozen 1" : "frozen 0", e);
@@ -299,12 +306,50 @@ static void remove_folder(const char *path, void *arg)
 	(void)rmdir(path); /* cgroups_remove() looks at the outermost */
 }
 
+/* Kills the processes and waits for their ends, until none is left: v1 has no event for it,
+ * and a process may have forked before it was killed. */
+static int await_ends(const char *path, struct err *e)
+{
+	const int64_t due = clock_ms() + PATIENCE_MS;
+
+	if (cgroups_is_frozen(path) && cgroups_v1_freeze(path, false, e))
+		return -1;
+	for (;;) {
+		AUTO_FREE pid_t *pids = NULL;
+		size_t count;
+		if (cgroups_pids(path, &pids, &count, e))
+			return -1;
+		if (!count)
+			return 0;
+		if (clock_ms() >= due)
+			return err_set(e, ERR_BUSY, "%s: processes come again", path);
+		for (size_t i = 0; i < count; i++) {
+			AUTO_CLOSE int fd = (int)syscall(SYS_pidfd_open, pids[i], 0);
+			if (fd < 0)
+				continue;
+			(void)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL,
+				      0); /* it may have ended */
+			if (await_ready(fd, POLLIN, due) <= 0)
+				return err_set(e, ERR_BUSY,
+					       "process %d has not ended in time",
+					       (int)pids[i]);
+		}
+	}
+}
+
+static int await_empty(const char *path, struct err *e)
+{
+	AUTO_FREE char *file = text_format("%s/cgroup.events", path);
+
+	return access(file, F_OK) ? await_ends(path, e)
+				  : await_event(path, "populated 0", e);
+}
+
 int cgroups_remove(const char *path, const char *v1, struct err *e)
 {
 	const bool is_there = path && access(path, F_OK) == 0;
 
-	if (is_there &&
-	    (cgroups_signal(path, SIGKILL, e) || await_event(path, "populated 0", e)))
+	if (is_there && (cgroups_signal(path, SIGKILL, e) || await_empty(path, e)))
 		return -1;
 	if (v1)
 		cgroups_v1_remove(v1);

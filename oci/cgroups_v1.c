@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -17,11 +18,12 @@
 #include "base/own.h"
 #include "oci/resources.h"
 
-#define ROOT	 "/sys/fs/cgroup"
-#define TEXT_MAX 4096
+#define ROOT	     "/sys/fs/cgroup"
+#define TEXT_MAX     4096
+#define FREEZE_TRIES 5000 /* a millisecond each */
 
-static const char *const controllers[] = { "memory", "cpu",   "cpuset",
-					   "pids",   "blkio", "devices" };
+static const char *const controllers[] = { "memory", "cpu",	"cpuset", "pids",
+					   "blkio",  "devices", "freezer" };
 
 static bool is_v1(const char *controller)
 {
@@ -158,6 +160,35 @@ int cgroups_v1_set_devices(const struct resources *r, const char *path, struct e
 		if (write_rule(&always[i], folder, e))
 			return -1;
 	return 0;
+}
+
+char *cgroups_v1_make_freezer(const char *path)
+{
+	return is_v1("freezer") && make("freezer", path, NULL) == 0
+		       ? text_format(ROOT "/freezer%s", path)
+		       : NULL;
+}
+
+/* The kernel freezes each process when that comes by, and tells of the end by no event. */
+int cgroups_v1_freeze(const char *folder, bool is_frozen, struct err *e)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	const char *word = is_frozen ? "FROZEN" : "THAWED";
+	AUTO_FREE char *file = text_format("%s/freezer.state", folder);
+	char text[16] = "";
+
+	if (io_write_proc(AT_FDCWD, file, word, e))
+		return -1;
+	for (int i = 0; i < FREEZE_TRIES; i++) {
+		AUTO_CLOSE int fd = open(file, O_RDONLY | O_CLOEXEC);
+		const ssize_t n = fd < 0 ? -1 : io_read_full(fd, text, sizeof(text) - 1);
+		if (n < 0)
+			return err_sys(e, "read %s", file);
+		if (!strncmp(text, word, strlen(word)))
+			return 0;
+		(void)nanosleep(&pause, NULL); /* a shorter wait is as good */
+	}
+	return err_set(e, ERR_BUSY, "%s has not become %s in time", file, word);
 }
 
 int cgroups_v1_join(const char *path, pid_t pid, struct err *e)

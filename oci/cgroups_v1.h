@@ -24,6 +24,13 @@ bool cgroups_v1_has_devices(void);
 int cgroups_v1_apply(const struct resources_write *w, const char *path, struct err *e);
 /* Writes the device rules. */
 int cgroups_v1_set_devices(const struct resources *r, const char *path, struct err *e);
+/* Makes the container's cgroup in v1's freezer, which keeps its processes together where
+ * there is no v2 hierarchy.  Returns the folder, allocated; NULL: there is no freezer, or
+ * this user may make none. */
+char *cgroups_v1_make_freezer(const char *path);
+/* Freezes or thaws it. */
+int cgroups_v1_freeze(const char *folder, bool is_frozen, struct err *e);
+
 /* Moves a process to the cgroups of v1 that exist. */
 int cgroups_v1_join(const char *path, pid_t pid, struct err *e);
 /* Removes them, when no process is left. */

@@ -75,7 +75,7 @@ static void write_linux(struct buffer *b)
 		WORDS("cgroup", "ipc", "mount", "network", "pid", "time", "user", "uts"));
 	write_caps(b);
 	json_write_open(b, "cgroup", "{");
-	json_write_bool(b, "v1", false);
+	json_write_bool(b, "v1", true);
 	json_write_bool(b, "v2", true);
 	json_write_bool(b, "systemd", false);
 	json_write_bool(b, "systemdUser", false);
