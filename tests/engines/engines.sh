@@ -1,7 +1,7 @@
 # engines.sh: the functions that the run.sh of each engine shares; it is sourced.
 #
-# A run.sh prints TAP.  The last line of a foreign suite is "# NAME: N ok, N skipped, N not", which
-# is the figure that README.md compares.  Each build is kept in $cache under its name and version,
+# A run.sh prints TAP.  A line of it has "N ok, N skipped, N not" of a foreign suite, which is the
+# figure that README.md and counts.tsv have.  Each build is kept in $cache under its name and version,
 # so a second run builds nothing and downloads nothing.
 
 if [ "$(id -u)" = 0 ]; then
@@ -15,6 +15,8 @@ engines=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 logs=${LOGS:-$(cd "$engines/../.." && pwd)/build/engines}
 mkdir -p "$logs"
 runc_version=1.5.3
+. "$engines/../patience.bash"
+export PATIENCE
 count=0 failed=0
 
 # check NAME COMMAND...: one line of TAP.  The output of a command that fails follows as comments.
@@ -26,7 +28,7 @@ check() {
 		echo "ok $count - $name"
 	else
 		echo "not ok $count - $name"
-		tail -n "${CHECK_LINES:-12}" <<<"$output" | cut -c1-300 | sed 's/^/#   /'
+		[ -z "$output" ] || tail -n 12 <<<"$output" | cut -c1-300 | sed 's/^/#   /'
 		failed=1
 	fi
 }
@@ -109,7 +111,7 @@ as_user() {
 	mkdir -p "$run" && chown "$id" "$run" && chmod 700 "$run" || return
 	setpriv --reuid "$id" --regid "$(id -g hutch-test)" --init-groups --reset-env \
 		env PATH="$PATH" HOME="$home" USER=hutch-test LOGNAME=hutch-test LANG=C.UTF-8 \
-		XDG_RUNTIME_DIR="$run" "$@"
+		XDG_RUNTIME_DIR="$run" PATIENCE="$PATIENCE" "$@"
 }
 
 # work_new: makes the folder $work, which the ordinary user may read; it goes with the script.
@@ -223,8 +225,8 @@ apart_inside() {
 	return $code
 }
 
-# runc_new FOLDER: builds the newest runc that the tests know, since Debian 12's crun and runc refuse
-# the version of the specification that newer engines send.
+# runc_new FOLDER: builds the newest runc that the tests know, since Debian 12's crun refuses the
+# version of the specification that newer engines send.
 runc_new() {
 	mkdir "$1/source" && cd "$1/source" || return
 	printf 'module engines\n' >go.mod

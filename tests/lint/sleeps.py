@@ -38,6 +38,7 @@ EXEMPT_CLOCKS = ("tests/endure/", "tests/run/registries.py", "tests/fresh/silenc
 # Exempt functions: the one polling loop in each language, and the pauses of the random clients.
 EXEMPT_FUNCTIONS = {"tests/run/helpers.bash": r"until_true\(\) \{",
                     "tests/vm/tap.sh": r"until_true\(\) \{",
+                    "tests/engines/expect.sh": r"until_true\(\) \{",
                     "tests/endure/pace.py": r"async def (?:pause|is_so)\("}
 
 NAP = "wait for a line, an event or wait_until, until_true or patience_wait; "

@@ -7,7 +7,7 @@ engines=$(cd "$(dirname "$0")/.." && pwd)
 . "$engines/containerd/daemon.sh"
 
 c() {
-	timeout -k 5 60 ctr -a "$work/containerd.sock" "$@"
+	timeout "$PATIENCE" ctr -a "$work/containerd.sock" "$@"
 }
 
 run() {
@@ -15,15 +15,11 @@ run() {
 }
 
 cri() {
-	timeout -k 5 60 "$tools/crictl" -r "unix://$work/containerd.sock" -i "unix://$work/containerd.sock" "$@"
+	timeout "$PATIENCE" "$tools/crictl" -r "unix://$work/containerd.sock" -i "unix://$work/containerd.sock" "$@"
 }
 
-# until_prints TEXT COMMAND...: repeats the command until it prints the text, or a minute is over.
-until_prints() {
-	local text=$1
-	shift
-	local end=$((SECONDS + 60))
-	until "$@" | grep -q "$text"; do [ $SECONDS -lt $end ] || return; done
+prints_line() {
+	"${@:2}" | grep -q "$1"
 }
 
 ctr_commands() {
@@ -39,7 +35,7 @@ ctr_commands() {
 	prints "CapEff:?$(sed -n 's/^CapBnd:.//p' /proc/self/status)" "ctr run --privileged" \
 		run --privileged $image nine grep CapEff /proc/self/status
 	prints "*$(readlink /proc/self/ns/net | tr -dc 0-9)*" "ctr run --net-host" run --net-host $image ten readlink /proc/self/ns/net
-	ends 0 "ctr run -d" c run -d --runc-binary "$runtime" $image back sh -c 'trap "exit 9" TERM; while :; do sleep 1; done'
+	ends 0 "ctr run -d" c run -d --runc-binary "$runtime" $image back sh -c 'sleep 1000 & wait'
 	prints '*RUNNING*' "ctr task ls shows that it runs" c task ls
 	prints inside "ctr task exec" c task exec --exec-id e1 back echo inside
 	ends 5 "ctr task exec ends with the command's exit code" c task exec --exec-id e2 back sh -c 'exit 5'
@@ -49,7 +45,7 @@ ctr_commands() {
 	prints '*PAUSED*' "ctr task ls shows that it is paused" c task ls
 	ends 0 "ctr task resume" c task resume back
 	ends 0 "ctr task kill" c task kill -s KILL back
-	prints 137 "ctr task delete tells the signal" eval 'until_prints STOPPED c task ls
+	prints 137 "ctr task delete tells the signal" eval 'until_true prints_line STOPPED c task ls
 		{ c task delete back 2>&1; echo "ended with $?"; } | grep -o 137 | head -n 1'
 	ends 0 "ctr container delete" c container delete back
 }
@@ -78,7 +74,7 @@ crictl_commands() {
 	container=$(cat "$work/container")
 	ends 0 "crictl start" cri start "$container"
 	prints '*Running*' "crictl ps shows that it runs" cri ps
-	prints logged "crictl logs prints its output" eval "until_prints logged cri logs $container; cri logs $container"
+	prints logged "crictl logs prints its output" eval "until_true prints_line logged cri logs $container; cri logs $container"
 	prints inside "crictl exec -s" cri exec -s "$container" echo inside
 	prints inside "crictl exec by a stream" cri exec "$container" echo inside
 	prints eth0 "the pod has an interface of the CNI" eval "cri exec -s $container ls /sys/class/net | head -n 1"

@@ -49,9 +49,7 @@ containerd_start() {
 	cni_config >"$work/cni/10-pods.conflist"
 	containerd_config >"$work/containerd.toml"
 	containerd --config "$work/containerd.toml" >"$work/containerd.log" 2>&1 &
-	until ctr -a "$work/containerd.sock" version >/dev/null 2>&1; do
-		kill -0 $! 2>/dev/null || { tail -n 5 "$work/containerd.log"; return 1; }
-	done
+	until_true ctr -a "$work/containerd.sock" version || return
 	image_load small:1 /bin/sh && image_load pause:1 /bin/sleep 1000000 &&
 		image_load web:1 /bin/httpd -f -p 80 -h /www
 }

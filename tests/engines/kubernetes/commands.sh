@@ -53,7 +53,7 @@ deployment() {
 }
 
 phase() {
-	kubectl wait --for="jsonpath={.status.phase}=$2" "pod/$1" --timeout 60s
+	kubectl wait --for="jsonpath={.status.phase}=$2" "pod/$1" --timeout ${PATIENCE}s
 }
 
 # prints_log EXPECTED NAME POD COMMAND [LINES]: runs a pod to its end.
@@ -64,8 +64,8 @@ prints_log() {
 }
 
 cluster_start || { echo "not ok 1 - the control plane starts"; echo "1..1"; exit 1; }
-ends 0 "the node is ready" eval "ready 60 kubectl get node/node && kubectl wait --for=condition=Ready node/node --timeout 60s"
-ready 30 kubectl get serviceaccount/default
+ends 0 "the node is ready" eval "until_true kubectl get node/node && kubectl wait --for=condition=Ready node/node --timeout ${PATIENCE}s"
+until_true kubectl get serviceaccount/default
 ends 0 "a RuntimeClass names the runtime" class
 ends 0 "a pod runs" eval "pod one 'echo logged; exec sleep 1000' && phase one Running"
 phase one Running >/dev/null 2>&1 || { kubectl describe pod/one | tail -n 5; exit 1; }
@@ -77,7 +77,7 @@ prints eth0 "the pod has an interface of the CNI" eval "kubectl exec one -- ls /
 prints 'sleep 1000' "the pod's command is pid 1" kubectl exec one -- sh -c 'tr "\0" " " </proc/1/cmdline | sed "s/ $//"'
 prints copied "kubectl cp copies a file into it" eval "echo copied >'$work/file' &&
 	kubectl cp '$work/file' one:/tmp/file && kubectl exec one -- cat /tmp/file"
-ends 0 "kubectl delete ends it" kubectl delete pod/one --timeout 60s
+ends 0 "kubectl delete ends it" kubectl delete pod/one --timeout ${PATIENCE}s
 prints_log '1000:1001' "runAsUser and runAsGroup" user 'echo $(id -u):$(id -g)' \
 	'securityContext: {runAsUser: 1000, runAsGroup: 1001}'
 prints_log 'Seccomp:?2' "seccompProfile RuntimeDefault" filter 'grep ^Seccomp: /proc/self/status' \
@@ -90,10 +90,10 @@ prints_log 67108864 "a limit of memory" memory 'cat /sys/fs/cgroup/memory/memory
 	'resources: {limits: {memory: 64Mi}}'
 prints_log 'one two' "env" variables 'echo $A $B' 'env: [{name: A, value: one}, {name: B, value: two}]'
 ends 0 "a deployment of two pods becomes ready" eval \
-	"deployment && kubectl rollout status deployment/web --timeout 90s"
+	"deployment && kubectl rollout status deployment/web --timeout ${PATIENCE}s"
 prints small "a pod of it answers by HTTP" eval "
 	address=\$(kubectl get pod -l app=web -o 'jsonpath={.items[0].status.podIP}')
 	busybox wget -qO - http://\$address/index.html"
-ends 0 "the deployment is deleted with its pods" eval "kubectl delete deployment/web --timeout 60s &&
-	kubectl wait --for=delete pod -l app=web --timeout 60s"
+ends 0 "the deployment is deleted with its pods" eval "kubectl delete deployment/web --timeout ${PATIENCE}s &&
+	kubectl wait --for=delete pod -l app=web --timeout ${PATIENCE}s"
 echo "1..$count"

@@ -10,17 +10,8 @@ daemon() {
 	"$name" "$@" >"$work/${name##*/}.log" 2>&1 &
 }
 
-# ready SECONDS COMMAND...: repeats the command until it succeeds.
-ready() {
-	local end=$((SECONDS + $1))
-	shift
-	until "$@" >/dev/null 2>&1; do
-		[ $SECONDS -lt $end ] || return
-	done
-}
-
 kubectl() {
-	timeout -k 5 100 "$kubernetes/kubectl" --kubeconfig "$work/client.yaml" --cache-dir "$work/cache" "$@"
+	timeout "$PATIENCE" "$kubernetes/kubectl" --kubeconfig "$work/client.yaml" --cache-dir "$work/cache" "$@"
 }
 
 client_config() {
@@ -73,7 +64,7 @@ control_plane() {
 		--service-account-signing-key-file="$work/sa.key" --token-auth-file="$work/tokens.csv" \
 		--authorization-mode=AlwaysAllow --service-cluster-ip-range=10.96.0.0/16 \
 		--disable-admission-plugins=ServiceAccount --endpoint-reconciler-type=none
-	ready 60 kubectl get --raw /readyz || return
+	until_true kubectl get --raw /readyz || return
 	daemon "$kubernetes/kube-scheduler" "${client[@]}" --secure-port=39259
 	daemon "$kubernetes/kube-controller-manager" "${client[@]}" --secure-port=39257
 }

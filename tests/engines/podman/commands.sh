@@ -9,7 +9,7 @@ set -u
 storage=$XDG_RUNTIME_DIR/podman
 
 podman() {
-	timeout -k 5 60 podman --root "$storage/root" --runroot "$storage/run" --cgroup-manager cgroupfs \
+	timeout "$PATIENCE" podman --root "$storage/root" --runroot "$storage/run" --cgroup-manager cgroupfs \
 		--events-backend file --runtime "$RUNTIME" "$@"
 }
 
@@ -62,7 +62,7 @@ prints lo "run --network none has only lo" run $image ls /sys/class/net
 ends 0 "run --network host shares the network" podman run --rm --network host $image \
 	sh -c "ls /sys/class/net | grep -q ."
 ends 0 "run -d starts in the background" podman run -d --name back --network none $image \
-	sh -c 'echo from the log; trap "exit 9" TERM; while :; do sleep 1; done'
+	sh -c 'echo from the log; trap "exit 9" TERM; sleep 1000 & wait'
 prints 'Up*' "ps shows that it runs" podman ps --format '{{.Status}}'
 prints "$RUNTIME" "inspect tells the runtime" podman inspect --format '{{.OCIRuntime}}' back
 prints 'from the log' "logs prints its output" podman logs back

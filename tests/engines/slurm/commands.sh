@@ -76,7 +76,11 @@ start() {
 }
 
 job() {
-	timeout -k 5 60 srun --immediate=30 "$@"
+	timeout $PATIENCE srun --immediate=30 "$@"
+}
+
+is_idle() {
+	[ -z "$(squeue -h)" ]
 }
 
 inside() {
@@ -92,16 +96,16 @@ ends 7 "srun --container ends with the command's exit code" inside 'exit 7'
 prints 'job [0-9]*' "the container has the variables of its job" inside 'echo job $SLURM_JOB_ID'
 prints 'one two' "the container has srun's arguments" inside 'echo $1 $2' - one two
 prints through "the container reads srun's input" \
-	eval "echo through | timeout -k 5 60 srun --container='$bundle' /bin/cat"
+	eval "echo through | timeout $PATIENCE srun --container='$bundle' /bin/cat"
 prints 1 "the container has pids of its own" inside 'echo $$'
 prints 'hello from inside' "sbatch --container runs its script in a bundle" eval "
-	timeout 60 sbatch --wait -o '$work/batch' --container='$bundle' --wrap='echo hello from \$(hostname)' >&2
+	timeout $PATIENCE sbatch --wait -o '$work/batch' --container='$bundle' --wrap='echo hello from \$(hostname)' >&2
 	cat '$work/batch'; grep hello '$work/batch'"
 prints "*Killed*" "scancel --signal=KILL ends a container" eval "
 	job --job-name=long --container='$bundle' /bin/sh -c 'touch /started; exec sleep 1000' & job=\$!
 	until [ -e '$bundle/rootfs/started' ]; do kill -0 \$job || break; done
 	scancel --signal=KILL --name=long; wait \$job
-	end=\$((SECONDS + 60)); until [ -z \"\$(squeue -h)\" ] || [ \$SECONDS -gt \$end ]; do :; done"
+	until_true is_idle"
 prints 0 "no process of that container is left" eval "pgrep -fc '^sleep 1000'"
 prints 0 "no container is left in the runtime's folder" eval "ls '$work/containers' | wc -l"
 echo "1..$count"
