@@ -155,6 +155,12 @@ plan() {
 	exit $failed
 }
 
+# program_path NAME: the absolute path of a program, as itself and not of what it is a link to.
+program_path() {
+	local path
+	path=$(command -v "$1") && realpath -s "$path"
+}
+
 # program_name PATH: the name of a program in counts.tsv: its file's name and the version that it
 # prints, as in "runc 1.1.5".
 program_name() {

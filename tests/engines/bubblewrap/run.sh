@@ -46,7 +46,7 @@ tests=$cache/bubblewrap-$suite
 version=$("$tests/build/bwrap" --version)
 version=${version#bubblewrap }
 if [ -n "${BWRAP:-}" ]; then
-	run_suites "$(program_name "$BWRAP")" "$(command -v "$BWRAP")"
+	run_suites "$(program_name "$BWRAP")" "$(program_path "$BWRAP")"
 else
 	needs bwrap bubblewrap
 	run_suites "bwrap $version" "$tests/build/bwrap"

@@ -50,7 +50,7 @@ cached "containerd-$version" "$engines/containerd/build.sh" "$version" "$cri_too
 	give_up "containerd could not be built: see $cache/containerd-$version.log"
 tools=$cache/containerd-$version
 for program in $(references); do
-	runtime=$(command -v "$program") || give_up "$program is not installed"
+	runtime=$(program_path "$program") || give_up "$program is not installed"
 	name=$(program_name "$runtime")
 	for bin in /usr/bin "$tools"; do
 		containerd=$("$bin/containerd" --version | grep -oE '[0-9]+\.[0-9]+\.[0-9]+' | head -n 1)

@@ -39,7 +39,7 @@ work_new
 tests=$cache/crun-$suite/source/tests
 version=$(sed -n 's/^\* crun-//p' "$tests/../NEWS" | head -n 1)
 if [ -n "${RUNTIME:-}" ]; then
-	test_runtime "$(program_name "$RUNTIME")" "$(command -v "$RUNTIME")"
+	test_runtime "$(program_name "$RUNTIME")" "$(program_path "$RUNTIME")"
 else
 	test_runtime "$(program_name crun)" "$(command -v crun)"
 	for runc in $(references); do

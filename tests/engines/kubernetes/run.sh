@@ -26,7 +26,7 @@ kubernetes=$cache/kubernetes-$version tools=$cache/containerd-$containerd
 for program in $(references); do
 	# containerd 2 sends a version of the specification that Debian's crun does not know.
 	[ "$program" != crun ] || [ -n "${RUNTIME:-}" ] || continue
-	runtime=$(command -v "$program") || give_up "$program is not installed"
+	runtime=$(program_path "$program") || give_up "$program is not installed"
 	name=$(program_name "$runtime")
 	log=$logs/kubernetes-$name.log
 	work_new

@@ -15,7 +15,7 @@ needs busybox busybox-static
 version=$(podman --version)
 version=${version##* }
 for program in $(references); do
-	runtime=$(command -v "$program") || give_up "$program is not installed"
+	runtime=$(program_path "$program") || give_up "$program is not installed"
 	name=$(program_name "$runtime")
 	log=$logs/podman-$name
 	work_new

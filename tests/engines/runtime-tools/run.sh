@@ -39,7 +39,7 @@ is_clean() {
 
 validate() {
 	local name log folder
-	runtime=$(command -v "$1") || give_up "$1 is not installed"
+	runtime=$(program_path "$1") || give_up "$1 is not installed"
 	name=$(program_name "$runtime")
 	folder=$logs/runtime-tools-$name
 	rm -rf "$folder" && mkdir -p "$folder"

@@ -18,7 +18,7 @@ needs busybox busybox-static
 version=$(slurmctld -V)
 version=${version##* }
 for program in $(references); do
-	runtime=$(command -v "$program") || give_up "$program is not installed"
+	runtime=$(program_path "$program") || give_up "$program is not installed"
 	name=$(program_name "$runtime")
 	log=$logs/slurm-$name.log
 	work_new
