@@ -497,6 +497,20 @@ _hutch_small() # VERB
 	esac
 }
 
+# Images are files and folders, but for those of registries.
+_hutch_apptainer()
+{
+	if ((COMP_CWORD == 2)); then
+		_hutch_words 'exec run shell build pull instance inspect cache version'
+	elif ((COMP_CWORD == 3)) && [[ ${COMP_WORDS[2]} == instance ]]; then
+		_hutch_words 'start list stop'
+	elif ((COMP_CWORD == 3)) && [[ ${COMP_WORDS[2]} == cache ]]; then
+		_hutch_words 'clean list'
+	else
+		_hutch_paths file
+	fi
+}
+
 _hutch()
 {
 	local cur=${COMP_WORDS[COMP_CWORD]}
@@ -534,6 +548,8 @@ _hutch()
 		_hutch_words "$_hutch_doctor_flags"
 	elif [[ ${COMP_WORDS[1]} == bwrap && $cur == -* ]]; then
 		_hutch_words "$_hutch_bwrap_flags"
+	elif [[ ${COMP_WORDS[1]} == apptainer ]]; then
+		_hutch_apptainer
 	elif [[ ${COMP_WORDS[1]} == help ]]; then
 		_hutch_words "$_hutch_verbs"
 	fi

@@ -80,6 +80,17 @@ offers_the_flags_of() {
 	done
 }
 
+@test "behind hutch apptainer come its verbs, all that its help has, and then files" {
+	complete_words hutch apptainer ''
+	diff <(tr ' ' '\n' <<<"$offered") <("$HUTCH" apptainer --help | grep -oE '^  [a-z]+ ' | tr -d ' ' | sort)
+	complete_words hutch apptainer instance s
+	[ "$offered" = "start stop" ]
+	complete_words hutch apptainer cache ''
+	[ "$offered" = "clean list" ]
+	complete_words hutch apptainer exec sou
+	[ "$offered" = source ]
+}
+
 @test "behind hutch why come its questions, and paths behind some" {
 	complete_words hutch why ''
 	[ "$offered" = "act connect exec read syscall write" ]
