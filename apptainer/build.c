@@ -185,7 +185,12 @@ static int export(const char *reference, const char *format, const char *path,
 	list_add(&words, path);
 	int code = verb_run(&words, VERB_DROP, NULL, e);
 	list_done(&words);
-	return code > 0 ? err_set(e, ERR_SYSTEM, "could not write %.300s", path) : code;
+	if (code <= 0)
+		return code;
+	(void)err_set(e, ERR_SYSTEM, "could not write %.300s", path);
+	return err_remedy(e,
+			  "user %u, the owner of the images, must be able to write there",
+			  (unsigned)geteuid());
 }
 
 /* --- what is written --------------------------------------------------------------- */
