@@ -185,7 +185,6 @@ void config_done(struct config *c)
 	free(c->gids);
 	free(c->devices);
 	free(c->sysctls);
-	free(c->clocks);
 	free(c->root);
 	json_free(c->doc);
 	free(c->text);

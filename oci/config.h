@@ -48,6 +48,15 @@ struct config_device {
 	dev_t device;
 };
 
+/* The clocks of a time namespace (time_namespaces(7)). */
+enum config_clocks { CLOCK_OF_MONOTONIC, CLOCK_OF_BOOTTIME, CLOCK_COUNT };
+
+struct config_clock {
+	bool is_set;
+	int64_t secs;
+	uint32_t nanosecs;
+};
+
 struct config_pair {
 	const char *key, *value;
 };
@@ -76,8 +85,7 @@ struct config {
 	struct list masked, readonly; /* owned */
 	struct config_pair *sysctls;  /* owned */
 	size_t sysctl_count;
-	struct config_pair *clocks; /* owned: lines for timens_offsets */
-	size_t clock_count;
+	struct config_clock clocks[CLOCK_COUNT]; /* timeOffsets */
 	unsigned long propagation; /* MS_* of rootfsPropagation; 0: none given */
 	const char *cgroups_path, *mount_label; /* NULL: none */
 	const char *domain; /* personality(2): "LINUX", "LINUX32"; NULL: none */

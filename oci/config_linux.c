@@ -134,23 +134,26 @@ static int read_personality(const struct json_at *at, struct config *c, struct e
 	return 0;
 }
 
-/* Reads timeOffsets into lines "CLOCK SECS NANOSECS" for time_namespaces(7); the
- * document keeps no such texts, so the pairs have the clock's name and the source. */
 static int read_clocks(const struct json_at *at, struct config *c, struct err *e)
 {
+	static const char *const names[CLOCK_COUNT] = { "monotonic", "boottime" };
 	struct json_at object, item = { 0 };
 	const char *name;
 	const int found = fields_object(at, "timeOffsets", &object, e);
 
-	if (found <= 0)
-		return found;
-	if (!c->spaces[SPACE_TIME].is_listed || c->spaces[SPACE_TIME].path)
-		return err_set(e, ERR_USAGE, "%s: they take a new time namespace",
-			       object.place);
-	return json_step_key(&object, &item, &name)
-		       ? err_set(e, ERR_UNSUPPORTED, "%s: hutch-oci sets no clocks",
-				 object.place)
-		       : 0;
+	while (found > 0 && json_step_key(&object, &item, &name)) {
+		const int i = !strcmp(name, names[CLOCK_OF_BOOTTIME]);
+		if (strcmp(name, names[i]) != 0)
+			return err_set(e, ERR_USAGE, "%s: unknown clock", item.place);
+		c->clocks[i].is_set = true;
+		if (fields_int(&item, "secs", &c->clocks[i].secs, e) ||
+		    fields_u32(&item, "nanosecs", &c->clocks[i].nanosecs, e))
+			return -1;
+		if (!c->spaces[SPACE_TIME].is_listed || c->spaces[SPACE_TIME].path)
+			return err_set(e, ERR_USAGE, "%s: they take a new time namespace",
+				       object.place);
+	}
+	return found < 0 ? -1 : 0;
 }
 
 /* Refuses members whose meaning this runtime does not have. */

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -71,8 +72,9 @@ static int open_joined(const struct config *c, int fds[SPACE_COUNT], bool *ret_a
 		       struct err *e)
 {
 	*ret_any = false;
-	for (int i = 0; i < SPACE_COUNT; i++) {
+	for (int i = 0; i < SPACE_COUNT; i++)
 		fds[i] = -1;
+	for (int i = 0; i < SPACE_COUNT; i++) {
 		if (!c->spaces[i].path)
 			continue;
 		*ret_any = true;
@@ -85,10 +87,8 @@ static int open_joined(const struct config *c, int fds[SPACE_COUNT], bool *ret_a
 
 /* A namespace that the joined user namespace owns can be entered only after it, and one
  * of the host's only before it: so all are tried before, and what failed after. */
-static int join(void *arg, struct err *e)
+static int join(int fds[SPACE_COUNT], struct err *e)
 {
-	int *fds = arg;
-
 	for (int i = SPACE_COUNT; i-- > 0;)
 		if (i != SPACE_USER && fds[i] >= 0 &&
 		    setns(fds[i], (int)flags_of[i]) == 0)
@@ -141,20 +141,64 @@ static pid_t clone_beyond(int (*enter)(void *arg, struct err *e), void *arg,
 	return answer.pid;
 }
 
+static bool has_clocks(const struct config *c)
+{
+	return c->clocks[CLOCK_OF_MONOTONIC].is_set ||
+	       c->clocks[CLOCK_OF_BOOTTIME].is_set;
+}
+
+/* Makes a time namespace for the children of this process, and sets its clocks: the first
+ * process in it fixes them. */
+static int set_clocks(const struct config *c, struct err *e)
+{
+	static const int numbers[CLOCK_COUNT] = { CLOCK_MONOTONIC, CLOCK_BOOTTIME };
+	char text[64];
+
+	if (unshare(CLONE_NEWTIME))
+		return err_sys(e, "make a time namespace");
+	for (int i = 0; i < CLOCK_COUNT; i++) {
+		const struct config_clock *k = &c->clocks[i];
+		(void)snprintf(text, sizeof(text), "%d %lld %u", numbers[i],
+			       (long long)k->secs, k->nanosecs); /* fits */
+		if (k->is_set &&
+		    io_write_proc(AT_FDCWD, "/proc/self/timens_offsets", text, e))
+			return -1;
+	}
+	return 0;
+}
+
+/* The namespaces to be entered on the way to the container's process. */
+struct way {
+	const struct config *config;
+	int fds[SPACE_COUNT];
+};
+
+static int go(void *arg, struct err *e)
+{
+	struct way *w = arg;
+
+	if (join(w->fds, e))
+		return -1;
+	return has_clocks(w->config) ? set_clocks(w->config, e) : 0;
+}
+
 pid_t spaces_clone(const struct config *c, struct err *e)
 {
-	int fds[SPACE_COUNT];
+	struct way w = { .config = c };
 	bool has_joined;
 	pid_t pid = -1;
 
-	if (open_joined(c, fds, &has_joined, e) == 0) {
-		pid = has_joined ? clone_beyond(join, fds, new_flags(c), e)
-				 : clone_with(new_flags(c), false);
-		if (pid < 0 && !has_joined)
+	if (open_joined(c, w.fds, &has_joined, e) == 0) {
+		const bool is_direct = !has_joined && !has_clocks(c);
+		const uint64_t flags = new_flags(c) &
+				       ~(has_clocks(c) ? (uint64_t)CLONE_NEWTIME : 0);
+		pid = is_direct ? clone_with(flags, false)
+				: clone_beyond(go, &w, flags, e);
+		if (pid < 0 && is_direct)
 			(void)err_sys(e, "clone the container's process");
 	}
 	for (int i = 0; i < SPACE_COUNT; i++)
-		own_close(&fds[i]);
+		own_close(&w.fds[i]);
 	return pid;
 }
 

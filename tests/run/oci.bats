@@ -150,6 +150,15 @@ status_of() {
 	[[ $(oci exec --process process.json box) == 333 ]]
 }
 
+@test "a time namespace has the offsets of the bundle" {
+	is_root || skip "a time namespace with offsets takes root of the host"
+	runs 'cut -d. -f1 /proc/uptime; cat /proc/self/timens_offsets' '.linux.namespaces += [{type: "time"}] | .linux.timeOffsets = {boottime: {secs: 1000000}, monotonic: {secs: 7, nanosecs: 8}}'
+	[[ ${lines[0]} -ge 1000000 ]]
+	[[ $output == *monotonic*7*8* ]]
+	refused 'unknown clock' '.linux.namespaces += [{type: "time"}] | .linux.timeOffsets = {moon: {secs: 1}}'
+	refused 'they take a new time namespace' '.linux.timeOffsets = {boottime: {secs: 1}}'
+}
+
 @test "a bind may show files with other owners, also to a container with a user namespace" {
 	is_root || skip "id-mapped mounts take root of the host"
 	bundle
