@@ -169,7 +169,7 @@ USES_sandbox/raw := base sandbox/kernel
 
 FILES_oci := args cgroups cgroups_v1 config config_linux console create device_rules events exec features \
     fields filter hooks identity init lifecycle link list log mount_options mounts notify process \
-    resources resources_apply run spaces spec start state
+    resources resources_apply run spaces spaces_set_up spec start state
 USES_oci := base policy/json policy sandbox/kernel sandbox/raw
 
 FILES_sandbox/monitor := broker broker_bind broker_caller broker_calls broker_inside broker_open \

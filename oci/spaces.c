@@ -2,15 +2,12 @@
 
 #include <fcntl.h>
 #include <linux/sched.h>
-#include <net/if.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -293,89 +290,6 @@ int spaces_make_userns(const struct idmap *uids, size_t uid_count,
 	(void)kill(pid, SIGKILL); /* it is this process's child, and not yet reaped */
 	(void)worker_reap(pid);	  /* its end is all it has to tell */
 	return rc ? -1 : fd_take(&fd);
-}
-
-/* --- the inside of new namespaces ---------------------------------------------------- */
-
-int spaces_enter_cgroup(const struct config *c, struct err *e)
-{
-	const struct config_space_use *s = &c->spaces[SPACE_CGROUP];
-
-	return s->is_listed && !s->path && unshare(CLONE_NEWCGROUP)
-		       ? err_sys(e, "make a cgroup namespace")
-		       : 0;
-}
-
-/* Which sysctls belong to a namespace; any other would change the host. */
-static int check_sysctl(const struct config *c, const char *key, struct err *e)
-{
-	static const char *const of_ipc[] = { "kernel/msg", "kernel/sem", "kernel/shm",
-					      "fs/mqueue/" };
-	enum config_space needs = SPACE_COUNT;
-
-	if (!strncmp(key, "net/", 4))
-		needs = SPACE_NETWORK;
-	else if (!strcmp(key, "kernel/domainname") || !strcmp(key, "kernel/hostname"))
-		needs = SPACE_UTS;
-	else
-		for (size_t i = 0; i < ARRAY_LEN(of_ipc); i++)
-			if (!strncmp(key, of_ipc[i], strlen(of_ipc[i])))
-				needs = SPACE_IPC;
-	if (strstr(key, "..") || needs == SPACE_COUNT)
-		return err_set(e, ERR_USAGE,
-			       "linux.sysctl: '%.128s' belongs to no namespace, "
-			       "so it would change the host",
-			       key);
-	return c->spaces[needs].is_listed
-		       ? 0
-		       : err_set(e, ERR_USAGE,
-				 "linux.sysctl: '%.128s' takes a namespace of "
-				 "the container's own: %s",
-				 key, files[needs]);
-}
-
-static int write_sysctl(const struct config *c, const struct config_pair *pair,
-			struct err *e)
-{
-	AUTO_FREE char *key = text_copy(pair->key);
-
-	/* "net.ipv4.conf.eth0/1.x": as sysctl(8), a dot is the separator, unless a slash
-	 * comes first. */
-	const bool is_path = key[strcspn(key, "./")] == '/';
-	for (char *p = key; !is_path && *p; p++)
-		*p = *p == '.' ? '/' : *p == '/' ? '.' : *p;
-	if (check_sysctl(c, key, e))
-		return -1;
-	AUTO_FREE char *path = text_format("/proc/sys/%s", key);
-	return io_write_proc(AT_FDCWD, path, pair->value, e);
-}
-
-static int raise_loopback(struct err *e)
-{
-	struct ifreq request = { .ifr_name = "lo" };
-	AUTO_CLOSE int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-	request.ifr_flags = IFF_UP | IFF_RUNNING;
-	return fd < 0 || ioctl(fd, SIOCSIFFLAGS, &request)
-		       ? err_sys(e, "set up the loopback device")
-		       : 0;
-}
-
-int spaces_set_up(const struct config *c, struct err *e)
-{
-	const struct config_space_use *net = &c->spaces[SPACE_NETWORK];
-
-	if (c->hostname && *c->hostname && sethostname(c->hostname, strlen(c->hostname)))
-		return err_sys(e, "set config.json.hostname");
-	if (c->domainname && *c->domainname &&
-	    setdomainname(c->domainname, strlen(c->domainname)))
-		return err_sys(e, "set config.json.domainname");
-	if (net->is_listed && !net->path && raise_loopback(e))
-		return -1;
-	for (size_t i = 0; i < c->sysctl_count; i++)
-		if (write_sysctl(c, &c->sysctls[i], e))
-			return -1;
-	return 0;
 }
 
 /* --- exec --------------------------------------------------------------------------- */
