@@ -2,7 +2,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/mount.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,7 +11,6 @@
 #include "base/kernel.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/resolve.h"
 #include "sandbox/kernel/mount_api.h"
 #include "sandbox/kernel/mount_target.h"
 #include "sandbox/raw/raw_mounts.h"
@@ -33,28 +31,9 @@ struct raw_fd_path raw_fd_path(int fd)
 	return path;
 }
 
-/* Fails if the target is a link. */
-static int refuse_link(struct raw_tree *t, const struct raw_step *s, struct err *e)
-{
-	const struct open_how how = { .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
-				      .resolve = RESOLVE_IN_ROOT |
-						 RESOLVE_NO_MAGICLINKS };
-	struct stat st;
-	AUTO_CLOSE int fd = resolve_open(t->targets.root, s->target, &how);
-
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return errno == ENOENT ? 0 : err_sys(e, "open %.300s inside", s->target);
-	return S_ISLNK(st.st_mode)
-		       ? err_set(e, ERR_REFUSED, "mount at %.300s: the target is a link",
-				 s->target)
-		       : 0;
-}
-
 int raw_target(struct raw_tree *t, const struct raw_step *s, bool is_dir,
 	       struct mount_target *ret, struct err *e)
 {
-	if (s->follows_no_link && refuse_link(t, s, e) < 0)
-		return -1;
 	return mount_target_make(&t->targets, s->target, is_dir, is_dir ? 0755 : 0444,
 				 ret, e);
 }

@@ -116,8 +116,8 @@ refusing() {
 	ln -s /proc/self/root hostile/magic
 	touch empty
 	for link in absolute relative; do
-		bare --bind hostile /w --dir "$T/outside" --dir "/w/$link/folder" --file 3 "/w/$link/file" --bind-data 4 "/w/$link/data" \
-			--symlink a "/w/$link/link" --tmpfs "/w/$link/tmpfs" ls "$T/outside" 3<empty 4<empty
+		bare --bind hostile /w --dir "$T/outside" --dir "/w/$link/folder" --file 7 "/w/$link/file" --bind-data 8 "/w/$link/data" \
+			--symlink a "/w/$link/link" --tmpfs "/w/$link/tmpfs" ls "$T/outside" 7<empty 8<empty
 		[[ $status == 0 && $output == $'data\nfile\nfolder\nlink\ntmpfs' ]]
 		# The link leads to no place inside.
 		bare --bind hostile /w --dir "/w/$link/folder" true
@@ -134,23 +134,23 @@ refusing() {
 @test "nothing is mounted on a link or written through one, not even where it leads nowhere" {
 	local option
 	touch file
-	for option in '--ro-bind / /l' '--tmpfs /l' '--proc /l' '--dev /l' '--bind-fd 3 /l' '--overlay-src /usr --tmp-overlay /l'; do
-		says 1 "Can't mount on symlink destination /l" --dir /d --symlink d /l $option true 3<"$T"
+	for option in '--ro-bind / /l' '--tmpfs /l' '--proc /l' '--dev /l' '--bind-fd 7 /l' '--overlay-src /usr --tmp-overlay /l'; do
+		says 1 "Can't mount on symlink destination /l" --dir /d --symlink d /l $option true 7<"$T"
 	done
 	says 1 "Can't mount on symlink destination /l" --symlink nowhere /l --ro-bind "$T/file" /l true
 	for option in --file --bind-data; do
-		says 1 "Can't mount on symlink destination /l" --symlink nowhere /l $option 3 /l true 3<file
-		says 1 "Can't mount on symlink destination /l" --file 3 /f --symlink f /l $option 4 /l true 3<file 4<file
+		says 1 "Can't mount on symlink destination /l" --symlink nowhere /l $option 7 /l true 7<file
+		says 1 "Can't mount on symlink destination /l" --file 7 /f --symlink f /l $option 8 /l true 7<file 8<file
 	done
-	says 1 'Destination is not a directory /f' --file 3 /f --ro-bind / /f true 3<file
+	says 1 'Destination is not a directory /f' --file 7 /f --ro-bind / /f true 7<file
 	says 1 'Destination is not a file /d' --dir /d --ro-bind "$T/file" /d true
 }
 
 @test "files have the bytes of descriptors, and their modes" {
 	echo one >one
-	bare --file 3 /a --perms 0640 --bind-data 4 /b --ro-bind-data 5 /c --chmod 0600 /a \
+	bare --file 7 /a --perms 0640 --bind-data 8 /b --ro-bind-data 9 /c --chmod 0600 /a \
 		sh -c 'cat /a /b /c; stat -c %a /a /b /c; ls /proc/self/fd 2>/dev/null; echo two >/b; echo two >/c' \
-		3<one 4<<<two 5<<<three
+		7<one 8<<<two 9<<<three
 	[[ $output == $'one\ntwo\nthree\n600\n640\n600' ]]
 	if is_root; then
 		[[ $stderr == *'/c: Read-only file system'* ]]
@@ -486,7 +486,7 @@ refusing() {
 	mkfifo held go
 	touch locked
 	exec 8<>go
-	"$HUTCH" bwrap --dev-bind / / --unshare-pid --sync-fd 9 --lock-file "$T/locked" sh -c '(read -r _ <&3; :) & echo begun' 3<go 9>held >out &
+	"$HUTCH" bwrap --dev-bind / / --unshare-pid --sync-fd 9 --lock-file "$T/locked" sh -c '(read -r _ <&7; :) & echo begun' 7<go 9>held >out &
 	exec 7<held
 	wait $!
 	[ "$(cat out)" = begun ]

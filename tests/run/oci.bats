@@ -283,7 +283,7 @@ status_of() {
 	[[ $stderr == *"No such file"* ]]
 	refused 'a bind takes a source' '.mounts += [{destination: "/m", type: "bind"}]'
 	ln -s /etc rootfs/to
-	refused 'the target is a link' ".mounts += [{destination: \"/to\", type: \"bind\", source: \"$T\", options: [\"dest-nofollow\"]}]"
+	refused 'is a link inside' ".mounts += [{destination: \"/to\", type: \"bind\", source: \"$T\", options: [\"dest-nofollow\"]}]"
 }
 
 @test "limits go to the controllers of either version of cgroups, or are refused by name" {
