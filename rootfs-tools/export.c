@@ -288,7 +288,7 @@ int image_export_main(char **argv)
 		{ 'o', "output", "PATH", "FILE.tar, or a folder; else to stdout", NULL,
 		  &path },
 		{ 0, "format", "NAME",
-		  "oci; docker, which docker load reads; or dir, its files", NULL,
+		  "oci (default), docker or dir", NULL,
 		  &name },
 	};
 	const struct usage usage = {
