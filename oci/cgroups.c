@@ -56,6 +56,21 @@ char *cgroups_own(void)
 	return text_format("%s%.*s", root, (int)strcspn(at, "\n"), at);
 }
 
+/* Reads a small file of the cgroup. */
+static char *read_file(const char *path, const char *name, struct err *e)
+{
+	AUTO_FREE char *file = text_format("%s/%s", path, name);
+	AUTO_CLOSE int fd = open(file, O_RDONLY | O_CLOEXEC);
+	char *text = NULL;
+	size_t len;
+
+	if (fd < 0) {
+		(void)err_sys(e, "open %s", file);
+		return NULL;
+	}
+	return io_read_file(fd, file, FILE_MAX, &text, &len, e) ? NULL : text;
+}
+
 /* Makes the folders of `path` below `root`. */
 static int make_folders(const char *root, const char *path)
 {
@@ -90,9 +105,12 @@ static int check_path(const char *path, struct err *e)
 	return 0;
 }
 
-static int choose(const struct cgroups_order *o, char **ret, struct err *e)
+static int choose(const struct cgroups_order *o, pid_t pid, char **ret, struct err *e)
 {
-	const char *path = o->path && *o->path ? o->path : o->id;
+	/* An id is unique below one --root alone; the cgroup of another container with the same
+	 * id would be killed with this one. */
+	AUTO_FREE char *own = text_format("hutch-oci/%s.%d", o->id, (int)pid);
+	const char *path = o->path && *o->path ? o->path : own;
 	const char *colon = strchr(path, ':');
 
 	if (check_path(path, e))
@@ -116,6 +134,14 @@ static bool is_no_right(int sys)
 	return sys == EACCES || sys == EPERM || sys == EROFS;
 }
 
+/* Tells whether another container lives there, which would be killed with this one. */
+static bool is_used(const char *folder)
+{
+	AUTO_FREE char *text = read_file(folder, "cgroup.procs", NULL);
+
+	return text && *text;
+}
+
 /* Makes the cgroup in the v2 hierarchy.  *ret is NULL where there is none, or where this
  * user may make none. */
 static int enter_v2(const struct cgroups_order *o, const char *path, pid_t pid,
@@ -129,6 +155,9 @@ static int enter_v2(const struct cgroups_order *o, const char *path, pid_t pid,
 		return 0;
 	if (make_folders(root, folder))
 		return is_no_right(errno) ? 0 : err_sys(e, "make the cgroup %s", folder);
+	if (is_used(folder))
+		return err_set(e, ERR_BUSY, "the cgroup %s has processes already",
+			       folder);
 	resources_enable(o->resources, root, folder);
 	if (cgroups_join(folder, NULL, pid, &why)) {
 		(void)rmdir(folder); /* the join's error is what counts */
@@ -148,7 +177,7 @@ int cgroups_enter(const struct cgroups_order *o, pid_t pid, struct cgroups_place
 	*ret = (struct cgroups_place){ NULL, NULL };
 	if (o->manager == CGROUPS_DISABLED)
 		return resources_apply(o->resources, NULL, NULL, e);
-	if (choose(o, &path, e) || enter_v2(o, path, pid, &ret->folder, e))
+	if (choose(o, pid, &path, e) || enter_v2(o, path, pid, &ret->folder, e))
 		return -1;
 	ret->v1 = path;
 	path = NULL;
@@ -171,21 +200,6 @@ int cgroups_join(const char *path, const char *v1, pid_t pid, struct err *e)
 	AUTO_FREE char *file = text_format("%s/cgroup.procs", path);
 	(void)snprintf(text, sizeof(text), "%d", (int)pid); /* fits */
 	return io_write_proc(AT_FDCWD, file, text, e);
-}
-
-/* Reads a small file of the cgroup. */
-static char *read_file(const char *path, const char *name, struct err *e)
-{
-	AUTO_FREE char *file = text_format("%s/%s", path, name);
-	AUTO_CLOSE int fd = open(file, O_RDONLY | O_CLOEXEC);
-	char *text = NULL;
-	size_t len;
-
-	if (fd < 0) {
-		(void)err_sys(e, "open %s", file);
-		return NULL;
-	}
-	return io_read_file(fd, file, FILE_MAX, &text, &len, e) ? NULL : text;
 }
 
 bool cgroups_is_frozen(const char *path)

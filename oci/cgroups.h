@@ -18,7 +18,7 @@ enum cgroups_manager { CGROUPS_FS, CGROUPS_SYSTEMD, CGROUPS_DISABLED };
 
 struct cgroups_order {
 	enum cgroups_manager manager;
-	const char *path; /* cgroupsPath; NULL: "/ID" */
+	const char *path; /* cgroupsPath; NULL: one of its own */
 	const char *id;
 	const struct resources *resources;
 };

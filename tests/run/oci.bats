@@ -303,6 +303,23 @@ status_of() {
 	rmdir /sys/fs/cgroup/{,*/}hutch-oci-test.$$ 2>/dev/null || true
 }
 
+@test "two containers of one id below two roots have two cgroups, and one cgroup holds one container" {
+	created
+	[[ $(jq -r .cgroup state/box/state.json) == /* ]] || {
+		! is_root || false
+		return 0
+	}
+	oci start box
+	"$OCI" --root "$T/other" create box </dev/null >out 2>&1
+	"$OCI" --root "$T/other" delete --force box
+	[[ $(status_of) == running ]]
+	path=$(jq -r .cgroup state/box/state.json)
+	path=${path#/sys/fs/cgroup}
+	bundle ".linux.cgroupsPath = \"${path#/unified}\""
+	run -1 oci run second
+	[[ $output == *"has processes already"* ]]
+}
+
 @test "device rules hold against root inside that may make device files" {
 	is_root || skip "only root's containers have device files of their own"
 	runs 'mknod /x b 7 0 && cat /x; mknod /n c 1 3 && echo ok >/n && echo null' '.process.capabilities.bounding += ["CAP_MKNOD"] | .process.capabilities.effective += ["CAP_MKNOD"] | .process.capabilities.permitted += ["CAP_MKNOD"]'
