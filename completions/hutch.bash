@@ -31,7 +31,7 @@ declare -gA _hutch_small_flags=([connect]='-d --descriptor' [ps]='-a --all --jso
 	[commit]='-m --message')
 _hutch_cp_flags='-L --follow-link -q --quiet --max-size --idle-timeout -h --help'
 _hutch_serve_flags='--listen --socket --key-file --tls-cert --tls-key --url --host --origin --image -m --memory --cpus --name
-	--idle-pause --connections -q --quiet -h --help'
+	--idle-pause --connections --pod --max-sandboxes --drain -q --quiet -h --help'
 _hutch_doctor_flags='--json -h --help'
 _hutch_bwrap_flags='--help --version --args --argv0 --level-prefix --dry-run --unshare-all --share-net --unshare-user --unshare-user-try
 	--unshare-ipc --unshare-pid --unshare-net --unshare-uts --unshare-cgroup --unshare-cgroup-try --userns --userns2

@@ -58,6 +58,15 @@ struct box *box_by_session(struct boxes *all, const char *session)
 	return NULL;
 }
 
+size_t boxes_alive(const struct boxes *all)
+{
+	size_t count = 0;
+
+	for (const struct box *b = all->first; b; b = b->next)
+		count += b->state != BOX_FAILED && b->state != BOX_ENDED;
+	return count;
+}
+
 static struct box *box_new(struct boxes *all, const char *id, enum box_kind kind,
 			   const char *session)
 {
@@ -347,6 +356,16 @@ static enum box_state state_without(const struct box *b, const struct spawn_answ
 	return !strcmp(a->kind, "not_found") ? BOX_ENDED : BOX_FAILED;
 }
 
+/* It stays stopped, and the next request tries again: its files are there. */
+static void refuse_start(struct box *b, const struct spawn_answer *a)
+{
+	struct hutch_error e = { .kind = spawn_answer_kind(a) };
+
+	strncat(e.message, a->message ? a->message : "", sizeof(e.message) - 1);
+	b->is_opening = false;
+	wake(b, &e);
+}
+
 static void on_connection(void *context, struct spawn_answer *a)
 {
 	struct box *b = context;
@@ -358,6 +377,10 @@ static void on_connection(void *context, struct spawn_answer *a)
 		b->is_opening = false;
 		if (!a->kind)
 			box_remove(b, NULL, NULL);
+		return;
+	}
+	if (b->is_stopped && a->kind) {
+		refuse_start(b, a);
 		return;
 	}
 	if (a->kind || a->fd < 0) {
@@ -372,6 +395,7 @@ static void on_connection(void *context, struct spawn_answer *a)
 		return;
 	}
 	a->fd = -1;
+	b->is_stopped = false;
 	b->watch = (struct watch){ hutch_fd(b->handle, &e), b, on_handle };
 	if (b->watch.fd < 0 || loop_watch(b->all->loop, &b->watch, EPOLLIN, &err) < 0) {
 		b->is_opening = false;
@@ -383,7 +407,8 @@ static void on_connection(void *context, struct spawn_answer *a)
 
 static void open_it(struct box *b)
 {
-	struct order o = { .kind = ORDER_ATTACH, .name = text_copy(b->id) };
+	struct order o = { .kind = b->is_stopped ? ORDER_START : ORDER_ATTACH,
+			   .name = text_copy(b->id) };
 
 	b->is_opening = true;
 	spawn_link_ask(b->all->link, &o, b, on_connection);
@@ -422,9 +447,13 @@ void box_reach(struct box *b, void *context, box_ready *ready)
 struct box *box_create(struct boxes *all, enum box_kind kind, const char *session,
 		       struct order *o)
 {
-	char id[20] = "r";
+	const uint64_t most = all->serve->most_sandboxes;
+	char id[BOX_ID_MAX + 1], digits[BOX_ID_DIGITS + 1];
 
-	keys_random(id + 1, 16);
+	if (most > 0 && boxes_alive(all) >= most)
+		return NULL;
+	keys_random(digits, BOX_ID_DIGITS);
+	box_id_make(all->serve->pod, digits, id);
 	struct box *b = box_new(all, id, kind, session);
 	if (!b)
 		return NULL;
@@ -498,6 +527,11 @@ static void pause_now(void *context, struct box *b, const struct hutch_error *wh
 
 void box_pause(struct box *b, void *context, box_ready *done)
 {
+	if (b->is_stopped && !b->is_opening) {
+		if (done)
+			done(context, b, NULL);
+		return;
+	}
 	box_reach(b, steer_new(b, context, done), pause_now);
 }
 
@@ -644,6 +678,16 @@ struct find {
 	void (*done)(void *context);
 };
 
+/* Whether the state, as `hutch ps` says it, is that of a sandbox that can be started again. */
+static bool is_kept_end(const char *state)
+{
+	static const char end[] = ", kept";
+	const size_t len = strlen(state), most = sizeof(end) - 1;
+
+	return !strncmp(state, "ended", 5) && len > most &&
+	       !strcmp(state + len - most, end);
+}
+
 /* Takes one line: name, state, kind, session, epoch. */
 static void add_line(struct boxes *all, char *line)
 {
@@ -653,8 +697,11 @@ static void add_line(struct boxes *all, char *line)
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
 		if (!(fields[i] = strsep(&line, "\t")))
 			return;
-	if (strlen(fields[0]) != 17 || strlen(fields[3]) > BOX_SESSION_MAX ||
-	    (strcmp(fields[1], "ready") != 0 && strcmp(fields[1], "paused") != 0))
+	const bool is_stopped = is_kept_end(fields[1]);
+	if (!box_id_is(all->serve->pod, fields[0]) ||
+	    strlen(fields[3]) > BOX_SESSION_MAX ||
+	    (!is_stopped && strcmp(fields[1], "ready") != 0 &&
+	     strcmp(fields[1], "paused") != 0))
 		return;
 	for (int i = 0; i < BOX_KINDS; i++)
 		if (!strcmp(kinds[i], fields[2]))
@@ -662,7 +709,8 @@ static void add_line(struct boxes *all, char *line)
 	struct box *b = box_new(all, fields[0], kind, fields[3]);
 	if (!b)
 		return;
-	b->state = !strcmp(fields[1], "paused") ? BOX_PAUSED : BOX_RUNNING;
+	b->is_stopped = is_stopped;
+	b->state = strcmp(fields[1], "ready") != 0 ? BOX_PAUSED : BOX_RUNNING;
 	b->epoch = (unsigned)strtoul(fields[4], NULL, 10);
 }
 

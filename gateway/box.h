@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "gateway/box_id.h"
 #include "gateway/keys.h"
 #include "gateway/loop.h"
 #include "gateway/order.h"
@@ -37,7 +38,7 @@ typedef void box_answer(void *context, const struct hutch_message *m);
 struct box {
 	struct boxes *all;
 	struct box *next;
-	char id[20]; /* its name, and that of the sandbox */
+	char id[BOX_ID_MAX + 1]; /* its name, and that of the sandbox */
 	char session[BOX_SESSION_MAX + 1];
 	enum box_kind kind;
 	enum box_state state;
@@ -46,6 +47,7 @@ struct box {
 	struct hutch *handle;	/* owned; NULL: not connected */
 	struct watch watch;
 	bool is_opening, is_removed;
+	bool is_stopped; /* PAUSED without processes: it is started again at its use */
 	char *info;		    /* owned: the last answer to `info`; NULL: none */
 	struct box_wait *waits;	    /* owned */
 	struct box_tag *tags;	    /* owned: calls without an answer yet */
@@ -73,6 +75,9 @@ void boxes_init(struct boxes *all, const struct serve *s, struct loop *l,
 /* Asks the spawner for those that are there; `done` is called when they are known. */
 void boxes_find(struct boxes *all, void *context, void (*done)(void *context));
 
+/* How many have not ended. */
+size_t boxes_alive(const struct boxes *all);
+
 struct box *box_by_id(struct boxes *all, const char *id, size_t len);
 struct box *box_by_session(struct boxes *all, const char *session);
 
@@ -81,7 +86,7 @@ void box_hold(struct box *b);
 void box_release(struct box *b);
 
 /* Makes a sandbox; o->name, its labels for `kind` and `session` are set here.  NULL: there are
- * BOXES_MAX.  It can be used when box_use() says so. */
+ * BOXES_MAX, or as many as the operator allows (boxes_alive()).  It can be used when box_use() says so. */
 struct box *box_create(struct boxes *all, enum box_kind kind, const char *session,
 		       struct order *o);
 

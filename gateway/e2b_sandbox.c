@@ -190,7 +190,7 @@ void e2b_adopt(struct boxes *all, size_t *waiting)
 {
 	*waiting = 1; /* an answer may come at once */
 	for (struct box *b = all->first; b; b = b->next)
-		if (b->kind == BOX_PLAIN) {
+		if (b->kind == BOX_PLAIN && !b->is_stopped) {
 			++*waiting;
 			box_reach(b, waiting, on_reached);
 		}

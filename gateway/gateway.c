@@ -42,6 +42,8 @@ void visit_fail(struct visit *v, unsigned status, const char *detail)
 {
 	struct buffer b;
 
+	if (status == 503)
+		http_add(v->request, "Retry-After", "2");
 	if (v->table && v->table->fail) {
 		v->table->fail(v, status, detail);
 		return;
@@ -371,11 +373,13 @@ static int start(struct gateway *g, const int fds[2], const struct http_tls *tls
 }
 
 int gateway_run(const struct serve *s, int link, const int fds[2],
-		const struct http_tls *tls, struct err *e)
+		const struct http_tls *tls, const struct free_memory *memory,
+		struct err *e)
 {
 	struct gateway g = { .serve = s,
 			     .started_ms = clock_ms(),
-			     .bodies = { .max = s->body_memory } };
+			     .bodies = { .max = s->body_memory },
+			     .memory = *memory };
 
 	if (loop_init(&g.loop, e) < 0 || spawn_link_init(&g.link, &g.loop, link, e) < 0)
 		return -1;

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "gateway/box.h"
+#include "gateway/free_memory.h"
 #include "gateway/http.h"
 #include "gateway/image_build.h"
 #include "gateway/loop.h"
@@ -81,13 +82,15 @@ struct gateway {
 	struct request_log log;
 	struct timer patience;	 /* how long a stop waits for requests */
 	int64_t started_ms;
+	struct free_memory memory; /* descriptors are borrowed */
 	bool is_stopping, is_over;
 	uint64_t requests, refused; /* counters, for /metrics */
 };
 
 /* Serves the listening sockets `fds` (-1: none) until it is told to stop. */
 int gateway_run(const struct serve *s, int link, const int fds[2],
-		const struct http_tls *tls, struct err *e);
+		const struct http_tls *tls, const struct free_memory *memory,
+		struct err *e);
 
 /* The tables of all routes, in the order in which they are looked through. */
 const struct routes *const *gateway_tables(size_t *ret_count);

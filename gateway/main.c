@@ -22,6 +22,8 @@
 #include "base/own.h"
 #include "cli/common/flags.h"
 #include "cli/common/report.h"
+#include "gateway/box_id.h"
+#include "gateway/free_memory.h"
 #include "gateway/gateway.h"
 #include "gateway/keys.h"
 #include "gateway/listen.h"
@@ -44,7 +46,7 @@
 /* --- the words ----------------------------------------------------------------- */
 
 struct words {
-	const char *idle, *connections, *bodies, *memory, *cpus;
+	const char *idle, *connections, *bodies, *memory, *cpus, *most;
 };
 
 static int read_flags(char **argv, struct serve *s, struct words *w)
@@ -82,6 +84,12 @@ static int read_flags(char **argv, struct serve *s, struct words *w)
 		  &w->connections },
 		{ 0, "body-memory", "SIZE", "for all request bodies together (64m)", NULL,
 		  &w->bodies },
+		{ 0, "pod", "NAME", "begins all ids; files are kept",
+		  NULL, &s->pod },
+		{ 0, "max-sandboxes", "N", "the most at once; further ones: 503", NULL,
+		  &w->most },
+		{ 0, "drain", NULL, "stop the sandboxes at SIGTERM, too",
+		  &s->drains, NULL },
 		FLAG_QUIET,
 	};
 	const struct usage usage = {
@@ -155,6 +163,10 @@ static int check_numbers(struct serve *s, const struct words *w, struct err *e)
 		return err_set(e, ERR_USAGE,
 			       "--body-memory %.60s: the largest body has %u MiB",
 			       w->bodies, GATEWAY_BODY_MAX >> 20);
+	if (w->most && (units_parse_number(w->most, &s->most_sandboxes, e) < 0 ||
+			s->most_sandboxes < 1 || s->most_sandboxes > BOXES_MAX))
+		return err_set(e, ERR_USAGE, "--max-sandboxes takes 1 to %d, not '%.60s'",
+			       BOXES_MAX, w->most);
 	return 0;
 }
 
@@ -162,6 +174,12 @@ static int check(struct serve *s, const struct words *w, struct err *e)
 {
 	if (check_numbers(s, w, e) < 0 || check_builds(s, e) < 0)
 		return -1;
+	if (s->pod && box_id_check_pod(s->pod, e) < 0)
+		return err_in(e, "--pod");
+	if (s->drains && !s->pod)
+		return err_set(
+			e, ERR_USAGE,
+			"--drain needs --pod, with which the files of sandboxes are kept");
 	if (!s->certificate != !s->certificate_key)
 		return err_set(e, ERR_USAGE, "--tls-cert and --tls-key belong together");
 	if (s->certificate && !http_has_tls()) {
@@ -221,6 +239,7 @@ struct ends {
 	int link[2];			     /* the front's, and the spawner's */
 	int fds[2];			     /* TCP, unix; -1: none */
 	bool has_socket; /* the unix socket is at its path, made by us */
+	struct free_memory memory;
 	char *name;			     /* owned: the address of TCP */
 	char *certificate, *certificate_key; /* owned */
 };
@@ -236,6 +255,7 @@ static int open_all(struct serve *s, struct ends *x, struct err *e)
 	if (s->socket && (x->fds[1] = listen_unix(s->socket, e)) < 0)
 		return -1;
 	x->has_socket = s->socket != NULL;
+	free_memory_open(&x->memory);
 	if (!s->url)
 		s->url = text_format("%s://%s", s->certificate ? "https" : "http",
 				     x->name ? x->name : "localhost");
@@ -249,7 +269,8 @@ static int open_all(struct serve *s, struct ends *x, struct err *e)
 static int front(const struct serve *s, const struct ends *x, pid_t parent)
 {
 	const struct http_tls tls = { x->certificate, x->certificate_key };
-	const int keep[] = { x->link[0], x->fds[0], x->fds[1] };
+	const int *m = x->memory.fds;
+	const int keep[] = { x->link[0], x->fds[0], x->fds[1], m[0], m[1], m[2], m[3] };
 	struct err e;
 
 	(void)signal(SIGINT, SIG_IGN); /* the spawner tells when to stop */
@@ -260,7 +281,7 @@ static int front(const struct serve *s, const struct ends *x, pid_t parent)
 	if (getppid() != parent)
 		return EXIT_HUTCH;
 	if (serve_confine(keep, ARRAY_LEN(keep), &e) == 0 &&
-	    gateway_run(s, x->link[0], x->fds, &tls, &e) == 0)
+	    gateway_run(s, x->link[0], x->fds, &tls, &x->memory, &e) == 0)
 		return 0;
 	report_error(&e);
 	return EXIT_HUTCH;
@@ -309,6 +330,7 @@ static int run(const struct serve *s, struct ends *x, struct err *e)
 	own_close(&x->link[0]);
 	own_close(&x->fds[0]);
 	own_close(&x->fds[1]);
+	free_memory_close(&x->memory);
 	announce(s, x);
 	const int rc = signals < 0 ? err_sys(e, "signalfd")
 				   : spawner_run(s, x->link[1], signals, e);
@@ -322,7 +344,9 @@ static int run(const struct serve *s, struct ends *x, struct err *e)
 
 int main(int argc, char **argv)
 {
-	struct ends x = { .link = { -1, -1 }, .fds = { -1, -1 } };
+	struct ends x = { .link = { -1, -1 },
+			  .fds = { -1, -1 },
+			  .memory = { { -1, -1, -1, -1 } } };
 	struct serve s = { 0 };
 	struct words w = { 0 };
 	struct err e;

@@ -419,6 +419,8 @@ static void metrics(struct visit *v)
 
 	for (const struct box *b = g->boxes.first; b; b = b->next)
 		states[b->state]++;
+	const uint64_t memory = free_memory_bytes(&g->memory);
+	const uint64_t most = g->serve->most_sandboxes;
 	AUTO_FREE char *text = text_format(
 		"# TYPE hutch_requests_total counter\nhutch_requests_total %llu\n"
 		"# TYPE hutch_requests_refused_total counter\nhutch_requests_refused_total %llu\n"
@@ -426,10 +428,15 @@ static void metrics(struct visit *v)
 		"hutch_sandboxes{state=\"starting\"} %zu\nhutch_sandboxes{state=\"running\"} %zu\n"
 		"hutch_sandboxes{state=\"paused\"} %zu\nhutch_sandboxes{state=\"error\"} %zu\n"
 		"hutch_sandboxes{state=\"stopped\"} %zu\n"
+		"# TYPE hutch_sandboxes_alive gauge\nhutch_sandboxes_alive %zu\n"
+		"# TYPE hutch_sandboxes_max gauge\nhutch_sandboxes_max %llu\n"
+		"# TYPE hutch_memory_free_bytes gauge\nhutch_memory_free_bytes %llu\n"
 		"# TYPE hutch_uptime_seconds gauge\nhutch_uptime_seconds %.3f\n",
 		(unsigned long long)g->requests, (unsigned long long)g->refused,
 		states[BOX_STARTING], states[BOX_RUNNING], states[BOX_PAUSED],
-		states[BOX_FAILED], states[BOX_ENDED],
+		states[BOX_FAILED], states[BOX_ENDED], boxes_alive(&g->boxes),
+		(unsigned long long)(most ? most : BOXES_MAX),
+		(unsigned long long)(memory == UINT64_MAX ? 0 : memory),
 		(double)(clock_ms() - g->started_ms) / 1000.0);
 
 	http_reply(v->request, 200, "text/plain; version=0.0.4", text, strlen(text));

@@ -10,10 +10,11 @@
 #include "policy/json/json.h"
 
 static const char *const kinds[ORDER_KINDS] = {
-	[ORDER_CREATE] = "create",   [ORDER_ATTACH] = "attach",
-	[ORDER_LIST] = "list",	     [ORDER_REMOVE] = "remove",
-	[ORDER_RESUMED] = "resumed", [ORDER_IMAGE_LOOK] = "image",
-	[ORDER_SPOOL] = "spool",     [ORDER_BUILD] = "build",
+	[ORDER_CREATE] = "create",    [ORDER_ATTACH] = "attach",
+	[ORDER_START] = "start",      [ORDER_LIST] = "list",
+	[ORDER_REMOVE] = "remove",    [ORDER_RESUMED] = "resumed",
+	[ORDER_IMAGE_LOOK] = "image", [ORDER_SPOOL] = "spool",
+	[ORDER_BUILD] = "build",
 };
 
 void order_done(struct order *o)

@@ -8,6 +8,7 @@
  *	 "env":["K=V"],"labels":["session=x"],"plugins":["jupyter"],"ports":[60000]}
  *						{"id":1} and a control connection
  *	{"id":2,"do":"attach","name":"r0…"}	{"id":2} and a control connection
+ *	{"id":2,"do":"start","name":"r0…"}	the same, of one that was stopped and is kept
  *	{"id":3,"do":"list"}			{"id":3} and a file: NAME\tSTATE\tKIND\tSESSION\tEPOCH\n...
  *	{"id":3,"do":"resumed","name":"r0…"}	{"id":3,"said":N}, how often it was resumed by now
  *	{"id":4,"do":"remove","name":"r0…"}	{"id":4}
@@ -42,6 +43,7 @@ struct err;
 enum order_kind {
 	ORDER_CREATE,
 	ORDER_ATTACH,
+	ORDER_START,
 	ORDER_LIST,
 	ORDER_RESUMED,
 	ORDER_REMOVE,

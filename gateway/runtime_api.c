@@ -369,7 +369,7 @@ static void look(struct visit *v, struct box *b)
 {
 	if (!b)
 		visit_fail(v, 404, "The server has no such runtime");
-	else if (b->state == BOX_STARTING || b->handle)
+	else if (b->state == BOX_STARTING || b->handle || b->is_stopped)
 		reply_runtime(v, b);
 	else
 		box_reach(b, v, on_looked);

@@ -26,6 +26,9 @@ struct serve {
 	uint64_t idle_ms;	    /* a sandbox without a request is paused; 0: never */
 	unsigned connections;	    /* the most at once */
 	uint64_t body_memory;	    /* bytes of all bodies that are collected */
+	const char *pod;	    /* the beginning of all ids; NULL: none */
+	uint64_t most_sandboxes;    /* at once; 0: no bound but BOXES_MAX */
+	bool drains;		    /* stops the sandboxes at its end */
 	uint64_t host_memory;	    /* bytes that this host has */
 	unsigned host_cpus;	    /* that this host has */
 	char key[129];		    /* the key of clients */

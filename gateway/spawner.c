@@ -17,6 +17,7 @@
 #include "base/io.h"
 #include "base/json_write.h"
 #include "base/own.h"
+#include "gateway/box_id.h"
 #include "gateway/epochs.h"
 #include "gateway/job.h"
 #include "gateway/loop.h"
@@ -233,12 +234,6 @@ static void watch_handle(struct job *j)
 
 /* --- making one --------------------------------------------------------------- */
 
-static bool is_name(const char *name)
-{
-	return name[0] == 'r' && strlen(name) == 17 &&
-	       strspn(name + 1, "0123456789abcdef") == 16;
-}
-
 static bool is_shipped(const char *plugin)
 {
 	static const char *const names[] = { "agent_skills", "browser", "file_viewer",
@@ -252,11 +247,11 @@ static bool is_shipped(const char *plugin)
 
 /* Refuses what would be more than a request may decide: a folder of this host as image, a
  * plugin of the operator's, a label that is not the server's. */
-static int check_create(const struct order *o, struct err *e)
+static int check_create(const struct serve *s, const struct order *o, struct err *e)
 {
 	struct named_user user;
 
-	if (!is_name(o->name))
+	if (!box_id_is(s->pod, o->name))
 		return err_set(e, ERR_USAGE, "'%s' is no name of a runtime", o->name);
 	if (o->image[0] == '-' || o->image[0] == '/' || strstr(o->image, "dir:"))
 		return err_set(e, ERR_REFUSED,
@@ -324,6 +319,8 @@ static void add_options(struct job *j, struct list *args)
 		list_addf(args, "--publish=127.0.0.1:0:%u", o->ports[i]);
 	if (o->is_main && o->is_whole)
 		list_add(args, "--entrypoint=");
+	if (s->pod && *image)
+		list_add(args, "--keep");
 	for (size_t i = 0; i < s->options.count; i++)
 		list_add(args, s->options.items[i]);
 	if (o->is_main)
@@ -339,7 +336,7 @@ static void create(struct job *j)
 	struct hutch_error he;
 	struct err e;
 
-	if (check_create(&j->order, &e) < 0 || write_variables(j, &e) < 0) {
+	if (check_create(j->s->serve, &j->order, &e) < 0 || write_variables(j, &e) < 0) {
 		job_fail_err(j, &e);
 		return;
 	}
@@ -395,7 +392,7 @@ static char *with_epochs(struct spawner *s, char *lines)
 		AUTO_FREE char *more = text_format("%s\t%u\n", line,
 						   name ? epochs_get(s->serve, name) : 0);
 
-		if (!name || !is_name(name))
+		if (!name || !box_id_is(s->serve->pod, name))
 			continue;
 		list_add_once(&s->names, name);
 		(void)buffer_append(&b, more, strlen(more));
@@ -456,6 +453,8 @@ static void on_command(void *context, struct command *p)
 		epochs_forget(j->s->serve, j->order.name);
 		forget_name(&j->s->names, j->order.name);
 		job_succeed(j, -1);
+	} else if (kind == ORDER_START) {
+		attach(j);
 	} else {
 		AUTO_FREE char *text = kind == ORDER_LIST ? with_epochs(j->s, said)
 							  : text_copy(said);
@@ -471,6 +470,17 @@ static void run(struct job *j, struct list *args, int in)
 			   on_command, &e))
 		job_fail_err(j, &e);
 	list_done(args);
+}
+
+static void start_it(struct job *j)
+{
+	struct list args = { 0 };
+
+	list_add(&args, "hutch");
+	list_add(&args, "start");
+	list_add(&args, "--quiet");
+	list_add(&args, j->order.name);
+	run(j, &args, -1);
 }
 
 static void note_resumed(struct job *j)
@@ -555,7 +565,8 @@ static void spool(struct job *j)
 
 static bool names_sandbox(enum order_kind kind)
 {
-	return kind == ORDER_ATTACH || kind == ORDER_REMOVE || kind == ORDER_RESUMED;
+	return kind == ORDER_ATTACH || kind == ORDER_START || kind == ORDER_REMOVE ||
+	       kind == ORDER_RESUMED;
 }
 
 /* A name that a front could have from elsewhere reaches no sandbox of another server's. */
@@ -571,6 +582,9 @@ static void begin(struct job *j)
 		return;
 	case ORDER_ATTACH:
 		attach(j);
+		return;
+	case ORDER_START:
+		start_it(j);
 		return;
 	case ORDER_LIST:
 		list_all(j);
@@ -645,6 +659,35 @@ static void on_signal(void *context, uint32_t events)
 	s->is_told = true;
 }
 
+static void on_stopped(void *context, struct command *p)
+{
+	bool *is_done = context;
+
+	(void)p; /* one that did not stop is found again by the next server */
+	*is_done = true;
+}
+
+/* Stops all sandboxes, whose files stay where they are kept; the front has ended. */
+static int drain(struct spawner *s, struct err *e)
+{
+	struct list args = { 0 };
+	bool is_done = s->names.count == 0;
+	int rc = 0;
+
+	list_add(&args, "hutch");
+	list_add(&args, "stop");
+	list_add(&args, "--quiet");
+	for (size_t i = 0; i < s->names.count; i++)
+		list_add(&args, s->names.items[i]);
+	if (!is_done && !command_start(&s->loop, s->serve->hutch, args.items, -1,
+				       &is_done, on_stopped, e))
+		rc = -1;
+	list_done(&args);
+	while (rc == 0 && !is_done)
+		rc = loop_step(&s->loop, -1, e);
+	return rc;
+}
+
 int spawner_run(const struct serve *serve, int link, int signals, struct err *e)
 {
 	struct spawner s = { .serve = serve };
@@ -662,6 +705,10 @@ int spawner_run(const struct serve *serve, int link, int signals, struct err *e)
 	while (rc == 0 && !s.is_over)
 		rc = loop_step(&s.loop, -1, e);
 	job_build_end_all(&s);
+	if (rc == 0 && s.is_told && serve->drains) {
+		loop_unwatch(&s.loop, &s.link);
+		rc = drain(&s, e);
+	}
 	free(s.packet);
 	list_done(&s.names);
 	loop_done(&s.loop);
