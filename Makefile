@@ -60,7 +60,7 @@ ROOMS := base policy/json policy/plugin policy/bash policy/seccomp policy/egress
     sandbox/cgroup sandbox/state sandbox/plan sandbox/raw oci sandbox/monitor sandbox/root sandbox/launch \
     sandbox/landlock sandbox/learn sandbox/explain cli/common rootfs-tools/changes actions \
     supervisor supervisor/pool rootfs-tools/layers rootfs-tools/index rootfs-tools/registry \
-    rootfs-tools/build rootfs-tools cli docker apptainer bwrap lib gateway/zip gateway/relay gateway mcp
+    rootfs-tools/build rootfs-tools cli docker apptainer bwrap lib gateway/zip gateway/relay gateway gateway/route mcp
 
 FILES_base := account answer await base64 buffer err frame hex io json_write term_keys list nearest note redact fd_keep fd_pass \
     path resolve utf8 variables term_escape path_walk spot wait_line worker
@@ -281,6 +281,10 @@ FILES_gateway := action_server box box_id command connect_frames copy download e
 USES_gateway := base policy/json policy archive store sandbox/kernel sandbox/state sandbox/launch cli/common \
     rootfs-tools/layers gateway/zip gateway/relay
 
+FILES_gateway/route := asks client client_ask client_pass client_reply connector decide dials figures front merge phase pods request
+USES_gateway/route := base policy/json policy sandbox/kernel egress sandbox/launch cli/common \
+    gateway
+
 FILES_mcp := batch boxes capture consent exec files job maker message reply server setup tool_result tools
 USES_mcp := base policy/json policy/egress policy store sandbox/kernel sandbox/state sandbox/launch \
     cli/common actions lib gateway
@@ -326,7 +330,8 @@ NETLINK_LIBS  := -Wl,-Bstatic -lnl-route-3 -lnl-3 -Wl,-Bdynamic
 FORTIFY ?= -D_FORTIFY_SOURCE=2
 LDHARDEN := -Wl,-z,relro,-z,now,-z,noexecstack
 
-# hutch, hutch-act, hutch-bwrap, hutch-egress, hutch-executor, hutch-gate, hutch-mcp, hutch-pool and hutch-supervise are static
+# hutch, hutch-act, hutch-apptainer, hutch-bwrap, hutch-docker, hutch-egress, hutch-executor, hutch-gate,
+# hutch-mcp, hutch-oci, hutch-pool, hutch-route and hutch-supervise are static
 # with musl.  A sandbox starts up to three of them, so what the C library does before
 # main() counts: glibc's start-up executes some forty cpuid instructions, each of
 # which traps to the hypervisor of a virtual machine (docs/speed.md).  musl's does not.
@@ -347,7 +352,7 @@ MUSL_LINK   = $(CC) -nostdlib -static-pie $(LDHARDEN) -Wl,--gc-sections -o $@ \
 # --- programs --------------------------------------------------------------
 
 PROGRAMS := $(B)/hutch $(addprefix $(B)/libexec/hutch-,act apptainer bwrap docker egress executor gate \
-    image mcp oci pool scope seccomp serve supervise)
+    image mcp oci pool route scope seccomp serve supervise)
 
 # V=1 shows each command.
 V ?= 0
@@ -409,6 +414,10 @@ $(B)/libexec/hutch-apptainer: $(B)/$(LINK)/apptainer/main.o $(call linked_rooms,
 $(B)/libexec/hutch-mcp: $(B)/$(LINK)/mcp/main.o $(patsubst %,$(B)/$(LINK)/gateway/%.o,loop command) \
   $(filter-out %/gateway.a %/gateway/zip.a %/gateway/mcp.a,$(call linked_rooms,mcp))
 $(B)/libexec/hutch-oci: $(B)/$(LINK)/oci/main.o $(call linked_rooms,oci)
+# So has hutch-route.
+$(B)/libexec/hutch-route: $(B)/$(LINK)/gateway/route/main.o $(patsubst %,$(B)/$(LINK)/gateway/%.o,box_id \
+  free_memory listen loop serve_confine) \
+  $(filter-out %/gateway.a %/gateway/zip.a %/gateway/relay.a,$(call linked_rooms,gateway/route))
 $(B)/libexec/hutch-supervise: $(B)/$(LINK)/supervisor/main.o $(call linked_rooms,supervisor)
 $(B)/libexec/hutch-pool: $(B)/$(LINK)/supervisor/pool/main.o $(call linked_rooms,supervisor/pool)
 
@@ -430,7 +439,7 @@ $(B)/musl/egress/gate/gateway.o: MUSL_CFLAGS += -isystem $(SYSROOT)/usr/include/
 
 $(B)/hutch $(B)/libexec/hutch-act $(B)/libexec/hutch-apptainer $(B)/libexec/hutch-bwrap \
     $(B)/libexec/hutch-docker $(B)/libexec/hutch-mcp $(B)/libexec/hutch-oci $(B)/libexec/hutch-supervise \
-    $(B)/libexec/hutch-pool \
+    $(B)/libexec/hutch-pool $(B)/libexec/hutch-route \
 $(B)/libexec/hutch-executor $(B)/libexec/hutch-egress $(GATES):
 	@mkdir -p $(@D)
 	$(call say,LINK)
@@ -982,7 +991,7 @@ sanitized:
 
 # clang's warnings for the sources that are in no room, and for those that only musl has.
 MAINS := actions/main.c apptainer/main.c bwrap/main.c cli/main.c docker/main.c egress/egress_main.c \
-    executor/main.c mcp/main.c oci/main.c policy/seccomp/main.c rootfs-tools/main.c \
+    executor/main.c gateway/route/main.c mcp/main.c oci/main.c policy/seccomp/main.c rootfs-tools/main.c \
          sandbox/cgroup/scope_main.c supervisor/main.c supervisor/pool/main.c
 .PHONY: clang-only
 clang-only: $(B)/gen/seccomp_texts.h

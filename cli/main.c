@@ -110,6 +110,11 @@ static int serve_main(char **argv)
 	return run_program("hutch-serve", argv);
 }
 
+static int route_main(char **argv)
+{
+	return run_program("hutch-route", argv);
+}
+
 static int mcp_main(char **argv)
 {
 	return run_program("hutch-mcp", argv);
@@ -245,6 +250,7 @@ static const struct verb {
 	  true },
 	{ "serve", "sandboxes over HTTP, to clients of OpenHands and others", serve_main,
 	  true },
+	{ "route", "leads requests to several servers of hutch serve", route_main, true },
 
 	{ "This host and this program:", NULL, NULL, false },
 	{ "doctor", "what this host lacks, and what would change it", doctor_main,

@@ -3,7 +3,7 @@
 # The verbs, their flags and the flags' values stand in one place; tests/run/completion.bats
 # compares them with the help of each verb.
 _hutch_verbs='act run create start exec shell pool cp port net connect ps inspect logs events stats wait pause unpause
-	update rename stop kill rm changes diff apply discard snapshot fork commit policy why audit image plugin docker bwrap apptainer oci mcp serve doctor version help'
+	update rename stop kill rm changes diff apply discard snapshot fork commit policy why audit image plugin docker bwrap apptainer oci mcp serve route doctor version help'
 _hutch_flags='--policy --image --pull --entrypoint --upper -v --volume --workspace --name --protect --protect-missing --toolchain --tmpfs --read-only -e --env
 	--env-file --secret --secret-file -w --workdir -u --user --hostname -i --interactive -t --tty --stdio --mcp
 	--network --allow --deny --ask --add-host --network-join -p --publish --isolation --landlock --idmap --cap-add --cap-drop --nesting --seccomp -m --memory --cpus --pids-limit
@@ -32,6 +32,7 @@ declare -gA _hutch_small_flags=([connect]='-d --descriptor' [ps]='-a --all --jso
 _hutch_cp_flags='-L --follow-link -q --quiet --max-size --idle-timeout -h --help'
 _hutch_serve_flags='--listen --socket --key-file --tls-cert --tls-key --url --host --origin --image -m --memory --cpus --name
 	--idle-pause --connections --pod --max-sandboxes --drain -q --quiet -h --help'
+_hutch_route_flags='--pod --service --listen --metrics --wait --connections -q --quiet -h --help'
 _hutch_doctor_flags='--json -h --help'
 _hutch_bwrap_flags='--help --version --args --argv0 --level-prefix --dry-run --unshare-all --share-net --unshare-user --unshare-user-try
 	--unshare-ipc --unshare-pid --unshare-net --unshare-uts --unshare-cgroup --unshare-cgroup-try --userns --userns2
@@ -544,6 +545,8 @@ _hutch()
 		_hutch_pool
 	elif [[ ${COMP_WORDS[1]} == serve ]]; then
 		_hutch_serve
+	elif [[ ${COMP_WORDS[1]} == route && $cur == -* ]]; then
+		_hutch_words "$_hutch_route_flags"
 	elif [[ ${COMP_WORDS[1]} == doctor ]]; then
 		_hutch_words "$_hutch_doctor_flags"
 	elif [[ ${COMP_WORDS[1]} == bwrap && $cur == -* ]]; then

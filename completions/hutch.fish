@@ -75,7 +75,7 @@ function __hutch_operand -a verb count text
         case 'commit 0' 'fork 0'
             __hutch ps -q
             __hutch_images
-        case 'serve *' 'policy list *' 'image '{ls,gc,quota,verify}' *' 'pool '{create,ls}' *' 'plugin ls *'
+        case 'serve *' 'route *' 'policy list *' 'image '{ls,gc,quota,verify}' *' 'pool '{create,ls}' *' 'plugin ls *'
         case 'policy *'; __hutch_policies $text
         case 'audit *' 'image *build *' 'plugin check *'; __fish_complete_directories $text
         case 'plugin url 0'; __hutch ps -q

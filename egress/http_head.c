@@ -120,7 +120,7 @@ static enum http_why check_absolute(struct part target, const struct http_expect
 	while (size(rest) && *rest.at != '/' && *rest.at != '?')
 		rest.at++;
 	target.end = rest.at;
-	return is_host(target, expect) ? HTTP_FINE : HTTP_OTHER_HOST;
+	return expect->name && is_host(target, expect) ? HTTP_FINE : HTTP_OTHER_HOST;
 }
 
 static enum http_why check_target(const struct http_head *h, struct part target,
@@ -172,7 +172,7 @@ static enum http_why read_host(struct http_head *h, struct part value,
 	if (h->has_host)
 		return HTTP_TWO_HOSTS;
 	h->has_host = true;
-	return is_host(value, expect) ? HTTP_FINE : HTTP_OTHER_HOST;
+	return !expect->name || is_host(value, expect) ? HTTP_FINE : HTTP_OTHER_HOST;
 }
 
 /* 18 digits fit into each server's 64 bits.  A leading zero makes an octal number for

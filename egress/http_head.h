@@ -60,7 +60,8 @@ enum http_why {
 };
 
 struct http_expect {
-	const char *name; /* the connection's name, normalised */
+	const char *name; /* the connection's name, normalised; NULL: Host may be any, and
+			   * a target must be a path */
 	uint16_t port;	  /* the connection's port */
 	bool is_first;	  /* no request came before on this connection */
 };

@@ -168,9 +168,11 @@ fits() {
 	done
 }
 
-@test "the page of hutch serve has its flags with their arguments" {
-	diff <("$HUTCH" serve --help | grep -E '^ +(-[a-z] )?--' | grep -v -- --help | cut -c1-36 | arguments) \
-		<(grep -E '^### -' "$top/docs/hutch-serve.md" | arguments)
+@test "the pages of hutch serve and hutch route have their flags with their arguments" {
+	for verb in serve route; do
+		diff <("$HUTCH" "$verb" --help | grep -E '^ +(-[a-z] )?--' | grep -v -- --help | cut -c1-36 | arguments) \
+			<(grep -E '^### -' "$top/docs/hutch-$verb.md" | arguments)
+	done
 }
 
 # Compares the flags and exit codes in the page about the audit log with the help; that page also

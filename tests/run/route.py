@@ -1,0 +1,303 @@
+#!/usr/bin/env -S python3 -SE
+"""route.py CASE HUTCH: what route.bats sends to hutch route that curl cannot.
+
+The pods are sockets of this program.  A case ends with 0, or with the line that failed.
+"""
+import contextlib
+import os
+import re
+import signal
+import socket
+import struct
+import subprocess
+import sys
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import patience  # noqa: E402
+
+ID = "hutch-0-r0123456789abcdef"
+OTHER = "hutch-1-r0123456789abcdef"
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
+
+
+class Pod:
+    """A pod that this program plays."""
+
+    def __init__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.listener.settimeout(patience.PATIENCE)
+        self.port = self.listener.getsockname()[1]
+
+    def accept(self):
+        s, _ = self.listener.accept()
+        s.settimeout(patience.PATIENCE)
+        return s
+
+    def is_untouched(self):
+        self.listener.settimeout(0)
+        try:
+            self.listener.accept()
+        except BlockingIOError:
+            return True
+        return False
+
+
+@contextlib.contextmanager
+def router(hutch, pods, *options):
+    words = [f"--pod=hutch-{i}=127.0.0.1:{pod.port}" for i, pod in enumerate(pods)]
+    process = subprocess.Popen([hutch, "route", "--listen", "127.0.0.1:0", *words, *options], text=True,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, []))
+    try:
+        port = int(process.stdout.readline().rsplit(":", 1)[1])
+        yield ("127.0.0.1", port), process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def head(line, *fields):
+    return "\r\n".join([line + " HTTP/1.1", "Host: localhost", *fields, "", ""]).encode()
+
+
+def connect(at):
+    return socket.create_connection(at, timeout=patience.PATIENCE)
+
+
+def read_all(s):
+    parts = []
+    while part := s.recv(65536):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def read_head(s):
+    text = b""
+    while b"\r\n\r\n" not in text:
+        part = s.recv(65536)
+        assert part, text
+        text += part
+    return text
+
+
+def status(text):
+    return int(re.match(rb"HTTP/1\.1 (\d\d\d) ", text).group(1))
+
+
+def ambiguous(hutch):
+    """Heads that two readers could take for different requests are answered 400, and no pod sees them."""
+    pod = Pod()
+    heads = [
+        head(f"POST /{ID}/x", "Content-Length: 1", "Content-Length: 1"),
+        head(f"POST /{ID}/x", "Content-Length: 1", "Transfer-Encoding: chunked"),
+        head(f"POST /{ID}/x", "Transfer-Encoding: xchunked"),
+        head(f"POST /{ID}/x", "Content-Length: +1"),
+        head(f"POST /{ID}/x", "Content_Length: 1"),
+        head(f"POST /{ID}/x", "Content-Length : 1"),
+        head(f"GET /{ID}/x", "Host: other"),
+        head(f"GET http://localhost/{ID}/x"),
+        head(f"GET /{ID}/x", "a: b", " c: d"),
+        head(f"GET /{ID}/x").replace(b"\r\n", b"\n"),
+        head(f"GET /{ID}/x", "a: \0"),
+        head(f"GET /{ID}/x", "a: " + 17000 * "x"),
+        head(f"GET /{ID}/x", *["a: b"] * 200),
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n",
+    ]
+    with router(hutch, [pod]) as (at, _):
+        for text in heads:
+            with connect(at) as s:
+                s.sendall(text)
+                assert status(read_all(s)) == 400, text
+    assert pod.is_untouched()
+
+
+def pipelined(hutch):
+    """Bytes behind a request's body reach no pod."""
+    pod = Pod()
+    second = head(f"GET /{OTHER}/secret")
+    forms = [
+        (head(f"GET /{ID}/x"), b""),
+        (head(f"POST /{ID}/x", "Content-Length: 3"), b"abc"),
+        (head(f"POST /{ID}/x", "Transfer-Encoding: chunked"), b"3\r\nabc\r\n0\r\n\r\n"),
+        (head("POST /pause", "Content-Length: 44"), b'{"runtime_id": "' + ID.encode() + b'"} '),
+    ]
+    with router(hutch, [pod, Pod()]) as (at, _):
+        for text, body in forms:
+            with connect(at) as s:
+                s.sendall(text + body + second + second)
+                got = pod.accept()
+                seen = read_head(got)
+                while len(seen.split(b"\r\n\r\n", 1)[1]) < len(body):
+                    seen += got.recv(65536)
+                assert seen.endswith(b"\r\nConnection: close\r\n\r\n" + body), seen
+                got.sendall(ANSWER)
+                got.shutdown(socket.SHUT_WR)
+                assert read_all(got) == b"", "bytes behind the request"
+                got.close()
+                assert read_all(s).endswith(b"ok")
+
+
+def in_pieces(hutch):
+    """A request and its answer pass byte by byte."""
+    pod = Pod()
+    text = head(f"POST /{ID}/x", "Content-Length: 4") + b"abcd"
+    with router(hutch, [pod]) as (at, _), connect(at) as s:
+        s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for i in range(len(text)):
+            s.sendall(text[i:i + 1])
+        got = pod.accept()
+        seen = read_head(got)
+        while not seen.endswith(b"abcd"):
+            seen += got.recv(65536)
+        for i in range(len(ANSWER)):
+            got.sendall(ANSWER[i:i + 1])
+        got.close()
+        assert read_all(s) == ANSWER
+
+
+def both_ways(hutch):
+    """An answer begins before the request has ended, and is not waited for."""
+    pod = Pod()
+    with router(hutch, [pod]) as (at, _), connect(at) as s:
+        s.sendall(head(f"POST /{ID}/x", "Content-Length: 2") + b"a")
+        got = pod.accept()
+        read_head(got)
+        got.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nfirst")
+        assert read_head(s).endswith(b"first") or s.recv(5) == b"first"
+        s.sendall(b"b")
+        assert got.recv(2).endswith(b"b")
+        got.sendall(b"second")
+        got.close()
+        assert read_all(s) == b"second"
+
+
+def half_closed(hutch):
+    """A client that half-closes half-closes the pod's connection, and still gets its answer."""
+    pod = Pod()
+    with router(hutch, [pod]) as (at, _), connect(at) as s:
+        s.sendall(head(f"GET /{ID}/x"))
+        got = pod.accept()
+        read_head(got)
+        s.shutdown(socket.SHUT_WR)
+        assert got.recv(1) == b""
+        got.sendall(ANSWER)
+        got.close()
+        assert read_all(s) == ANSWER
+
+
+def gone_clients(hutch):
+    """The pod's connection ends with that of a client that breaks off in the middle of its body."""
+    pod = Pod()
+    with router(hutch, [pod]) as (at, _):
+        for reset in (False, True):
+            s = connect(at)
+            s.sendall(head(f"POST /{ID}/x", "Content-Length: 100") + b"part")
+            got = pod.accept()
+            read_head(got)
+            if reset:
+                s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            s.close()
+            with contextlib.suppress(ConnectionResetError):
+                while got.recv(65536):
+                    pass
+
+
+def broken_pods(hutch):
+    """A pod that breaks off: 502; and an answer that has begun is broken off, too."""
+    pod = Pod()
+    with router(hutch, [pod]) as (at, _):
+        for line in (f"POST /{ID}/execute_action", f"GET /runtime/{ID}"):
+            with connect(at) as s:
+                s.sendall(head(line))
+                got = pod.accept()
+                read_head(got)
+                got.close()
+                answer = read_all(s)
+                assert status(answer) == 502 and b"Pod hutch-0 has broken off" in answer, answer
+        with connect(at) as s:
+            s.sendall(head(f"GET /{ID}/x"))
+            got = pod.accept()
+            read_head(got)
+            got.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhalf")
+            assert read_head(s).endswith(b"half") or s.recv(4) == b"half"
+            got.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            got.close()
+            try:
+                rest = s.recv(1)
+            except ConnectionResetError:
+                rest = None
+            assert rest is None, rest
+
+
+def odd_lists(hutch):
+    """A pod whose answer is no list is missing in the whole list, which says so."""
+    odd = [b"[1]", b"{\"runtimes\":[1]", b"{\"runtimes\":[1]}x", b"<html>", b""]
+    pods = [Pod(), Pod()]
+    with router(hutch, pods) as (at, _):
+        for body in odd:
+            with connect(at) as s:
+                s.sendall(head("GET /list"))
+                for pod, text in zip(pods, (body, b"{\"runtimes\":[{\"a\":1}]}")):
+                    got = pod.accept()
+                    read_head(got)
+                    got.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(text) + text)
+                    got.close()
+                answer = read_all(s)
+                assert answer.endswith(b"{\"runtimes\":[{\"a\":1}]}"), answer
+                assert b"\r\nHutch-Missing: hutch-0\r\n" in answer, answer
+        for text in (b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n[]", b"garbage", b""):
+            with connect(at) as s:
+                s.sendall(head("GET /list"))
+                for pod in pods:
+                    got = pod.accept()
+                    read_head(got)
+                    got.sendall(text)
+                    got.close()
+                assert status(read_all(s)) == 503
+
+
+def many(hutch):
+    """As many connections as --connections says are taken, and further ones wait for their turn."""
+    pod = Pod()
+    with router(hutch, [pod], "--connections", "2") as (at, _):
+        first, second, third = connect(at), connect(at), connect(at)
+        first.sendall(head(f"GET /{ID}/x"))
+        second.sendall(head(f"GET /{ID}/x"))
+        taken = [pod.accept(), pod.accept()]
+        third.sendall(head(f"GET /{ID}/x"))
+        for got in taken:
+            read_head(got)
+        assert pod.is_untouched()
+        pod.listener.settimeout(patience.PATIENCE)
+        for got in taken:
+            got.sendall(ANSWER)
+            got.close()
+        assert read_all(first) == ANSWER
+        first.close()
+        got = pod.accept()
+        read_head(got)
+        got.sendall(ANSWER)
+        got.close()
+        assert read_all(third) == ANSWER
+
+
+def confined(hutch):
+    """The process that reads requests has a filter of system calls, no capability, and no file open."""
+    with router(hutch, [Pod()]) as (at, process):
+        with connect(at) as s:  # an answer comes from a process that is confined
+            s.sendall(head("GET /health"))
+            assert status(read_all(s)) == 200
+        with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as f:
+            front = f.read().split()[0]
+        with open(f"/proc/{front}/status", encoding="ascii") as f:
+            fields = dict(line.rstrip("\n").split(":\t", 1) for line in f if ":\t" in line)
+        assert fields["Seccomp"] == "2", fields["Seccomp"]
+        assert fields["NoNewPrivs"] == "1"
+        assert int(fields["CapEff"], 16) == int(fields["CapPrm"], 16) == 0
+
+
+def main():
+    globals()[sys.argv[1]](sys.argv[2])
+
+
+main()
