@@ -175,6 +175,15 @@ fits() {
 	done
 }
 
+@test "the manifests of Kubernetes have flags that hutch serve and hutch route have" {
+	local file verb flag
+	while read -r file verb; do
+		for flag in $(grep -oE '^ +- --[a-z-]+=?' "$top/packaging/kubernetes/$file" | grep -oE -- '--[a-z-]+'); do
+			flags_of_help "$verb" | grep -qx -- "$flag"
+		done
+	done <<<$'statefulset.yaml serve\nrouter.yaml route'
+}
+
 # Compares the flags and exit codes in the page about the audit log with the help; that page also
 # describes the members of entries.
 @test "the page of hutch audit has the flags of its verbs, and its exit codes" {
