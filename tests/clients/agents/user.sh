@@ -107,6 +107,7 @@ agents() {
 	"$STORE/openhands-app/bin/python" "$here/openhands_app.py"
 	"$STORE/openhands-v0/bin/python" "$here/openhands_runtime.py"
 	"$STORE/openhands-v0/bin/python" "$here/openhands_remote.py"
+	"$STORE/openhands-v0/bin/python" "$here/openhands_route.py"
 	NODE=$STORE/e2b/bin/node MODULES=$STORE/e2b-modules \
 		"$STORE/e2b/bin/python" "$here/../gateway/e2b_sdk.py" --image "$IMAGE"
 	NODE=$STORE/e2b/bin/node MODULES=$STORE/srt-modules "$here/sandbox_runtime.sh"
