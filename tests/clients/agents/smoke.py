@@ -126,9 +126,10 @@ def openhands_apptainer():
 def served():
     """hutch serve, and the variables by which E2B's SDK finds it."""
     server = subprocess.Popen([os.environ["HUTCH"], "serve", "--listen", "127.0.0.1:0", "--key-file", "key"],
-                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+                              stdout=subprocess.PIPE, text=True)
     try:
         url = server.stdout.readline().strip()
+        assert url, "hutch serve printed no address"
         key = pathlib.Path("key").read_text(encoding="utf-8").strip()
         os.environ.update(E2B_API_URL=url, E2B_SANDBOX_URL=url, E2B_API_KEY=key)
         yield
