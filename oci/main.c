@@ -138,6 +138,15 @@ static const struct verb *find_verb(const char *name)
 	return NULL;
 }
 
+/* Tells whether no process can write to the file.  An ordinary file of a tmpfs has seals,
+ * too: F_SEAL_SEAL, which forbids others (fcntl(2)). */
+static bool is_sealed(int fd, const struct statvfs *fs)
+{
+	const int seals = fcntl(fd, F_GET_SEALS);
+
+	return (fs->f_flag & ST_RDONLY) || (seals >= 0 && (seals & F_SEAL_WRITE));
+}
+
 /* A process of a container could open /proc/PID/exe of a process of ours there, and write
  * to the file once it runs no more (runc CVE-2019-5736).  So such verbs run from a
  * read-only mount of the program's file, or from a sealed copy. */
@@ -150,7 +159,7 @@ static int seal(char **argv, struct err *e)
 	self.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	if (self.fd < 0 || fstatvfs(self.fd, &fs) || fstat(self.fd, &st))
 		return err_sys(e, "open /proc/self/exe");
-	if (fs.f_flag & ST_RDONLY || fcntl(self.fd, F_GET_SEALS) > 0) {
+	if (is_sealed(self.fd, &fs)) {
 		program_done(&self);
 		return 0;
 	}
@@ -212,6 +221,18 @@ static int run(const struct verb *v, struct globals *g, char **words, char **arg
 	return v->main(g, words, e);
 }
 
+/* Returns the exit code of a text that was printed. */
+static int end_output(void)
+{
+	struct err e;
+
+	if (fflush(stdout) == 0)
+		return 0;
+	(void)err_sys(&e, "write to stdout");
+	log_error(&e);
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
 	struct global_flags f = { 0 };
@@ -227,11 +248,15 @@ int main(int argc, char **argv)
 	int code = read_globals(&f, &g, words, &e);
 	if (!code && f.is_version) {
 		print_version();
-		return 0;
+		return end_output();
 	}
-	if (!code && (f.is_help || !words[0])) {
-		print_help(f.is_help ? stdout : stderr);
-		return !f.is_help;
+	if (!code && f.is_help) {
+		print_help(stdout);
+		return end_output();
+	}
+	if (!code && !words[0]) {
+		print_help(stderr);
+		return 1;
 	}
 	const struct verb *v = code ? NULL : find_verb(words[0]);
 	if (!code && !v)
