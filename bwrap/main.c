@@ -32,9 +32,14 @@ static void print_warnings(const struct args *a)
 		message_warning(a->warnings.items[i], a->level_prefix);
 }
 
-static int end_output(void)
+static int end_output(const struct args *a)
 {
-	return fflush(stdout) == 0 ? 0 : EXIT_BWRAP;
+	struct err e;
+
+	if (fflush(stdout) == 0)
+		return 0;
+	(void)err_sys(&e, "write to stdout");
+	return fail(a, &e);
 }
 
 static int print_plan(const struct args *a, struct err *e)
@@ -59,7 +64,7 @@ static int run(struct args *a)
 	if (args_check(a, &e) < 0)
 		return fail(a, &e);
 	if (a->dry_run)
-		return print_plan(a, &e) < 0 ? fail(a, &e) : end_output();
+		return print_plan(a, &e) < 0 ? fail(a, &e) : end_output(a);
 	if (privileges_freeze(&e) < 0 || launch_run(a, &code, &e) < 0)
 		return fail(a, &e);
 	return code;
@@ -76,11 +81,11 @@ static int serve(struct args *a, char **argv)
 	print_warnings(a);
 	if (a->wish == ARGS_VERSION) {
 		(void)puts("bubblewrap " BWRAP_VERSION " (hutch " HUTCH_VERSION ")");
-		return end_output();
+		return end_output(a);
 	}
 	if (a->wish == ARGS_HELP) {
 		args_print_help(argv[0], stdout);
-		return end_output();
+		return end_output(a);
 	}
 	if (!*a->command) {
 		args_print_help(argv[0], stderr);

@@ -325,9 +325,10 @@ full() {
 	catch onto_full "$@"
 }
 
-# told: checks that hutch has reported the failed write in one sentence and ended with 125.
+# told [NAME CODE]: checks that hutch, or the program NAME, has reported the failed write in one
+# sentence and ended with the code.
 told() {
-	[[ $status == 125 && $stderr == 'hutch: write to stdout: '* && ${#stderr_lines[@]} == 1 ]]
+	[[ $status == "${2:-125}" && $stderr == "${1:-hutch}: write to stdout: "* && ${#stderr_lines[@]} == 1 ]]
 }
 
 @test "a command whose output cannot be written has not ended well, but for its own failure" {
@@ -425,7 +426,11 @@ logged() {
 	local verb words
 	for verb in $("$HUTCH" help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
 		full "$verb" --help
-		told
+		case $verb in
+		bwrap) told bwrap 1 ;;
+		oci) told hutch-oci 1 ;;
+		*) told ;;
+		esac
 	done
 	for verb in $("$HUTCH" image --help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
 		full image "$verb" --help
