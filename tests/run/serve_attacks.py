@@ -404,9 +404,11 @@ def stranger():
     state, room = os.environ["XDG_RUNTIME_DIR"], tempfile.mkdtemp()
     os.chown(room, 65534, 65534)  # the user that root's server becomes
     s = Server("--socket", room + "/socket", key=room + "/key")
+    folders = [room]
     try:
         runtime, _ = s.start("session")
-        for folder in (room, state, f"{state}/hutch", f"{state}/hutch/{runtime}"):
+        folders += state, f"{state}/hutch", f"{state}/hutch/{runtime}"
+        for folder in folders:
             os.chmod(folder, 0o711)
         sockets = [room + "/socket", f"{state}/hutch/{runtime}/control.sock"]
         front = subprocess.run(["pgrep", "-P", str(s.process.pid)], capture_output=True, text=True).stdout.split()[0]
@@ -419,6 +421,8 @@ def stranger():
         s.end()
     finally:
         s.process.kill()
+        for folder in folders:  # hutch finds no sandbox in a state folder that is open to others
+            os.chmod(folder, 0o700)
 
 
 # --- in the front's place ---------------------------------------------------------------
