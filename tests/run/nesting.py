@@ -4,7 +4,9 @@ import os
 import signal
 import sys
 
-NEWNET, NEWUSER = 0x40000000, 0x10000000
+NEWUSER = 0x10000000
+KINDS = {"user": 0, "mount": 0x00020000, "cgroup": 0x02000000, "uts": 0x04000000, "ipc": 0x08000000,
+         "pid": 0x20000000, "net": 0x40000000}
 
 
 def in_a_child(flags):
@@ -20,16 +22,17 @@ def in_a_child(flags):
         return pid, int(os.read(answer.fileno(), 8))
 
 
-def bounded():
-    """Prints, for two kinds, the error that ends the making of namespaces, and their number."""
-    for flags in NEWUSER, NEWUSER | NEWNET:
-        children = []
-        while len(children) < 200 and not (children and children[-1][1]):
-            children.append(in_a_child(flags))
-        print(os.strerror(children[-1][1]), len(children) - 1)
-        for pid, _ in children:
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
+def bounded(kind):
+    """Prints the error that ends the making of user namespaces, each with one of that kind, and how
+    many there are then.  The kernel frees them some time after their processes have ended, so the
+    next kind takes another sandbox."""
+    children = []
+    while len(children) < 200 and not (children and children[-1][1]):
+        children.append(in_a_child(NEWUSER | KINDS[kind]))
+    print(os.strerror(children[-1][1]), len(children) - 1)
+    for pid, _ in children:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
 
 
-globals()[sys.argv[1]]()
+globals()[sys.argv[1]](*sys.argv[2:])
