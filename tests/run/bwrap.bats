@@ -540,3 +540,14 @@ refusing() {
 		wait $!' - "$HUTCH"
 	[[ $status == 0 && $output == seen ]]
 }
+
+@test "no mount of the inside reaches mounts of the host that are shared" {
+	local root=outer
+	! is_root || root='unshare --mount'
+	# shellcheck disable=SC2016 # of the inner shell
+	catch $root sh -c '
+		mount --make-rshared / && before=$(wc -l </proc/self/mountinfo)
+		"$1" bwrap --bind / / --dev /dev --tmpfs /mnt true
+		echo $(($(wc -l </proc/self/mountinfo) - before))' - "$HUTCH"
+	[[ $status == 0 && $output == 0 ]]
+}
