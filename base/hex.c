@@ -17,6 +17,15 @@ void hex_encode(const void *bytes, size_t len, char *ret)
 	*ret = '\0';
 }
 
+int hex_value(char digit)
+{
+	if (digit >= '0' && digit <= '9')
+		return digit - '0';
+	if (digit >= 'a' && digit <= 'f')
+		return digit - 'a' + 10;
+	return digit >= 'A' && digit <= 'F' ? digit - 'A' + 10 : -1;
+}
+
 int hex_random(char *ret, size_t count, struct err *e)
 {
 	uint8_t random[HEX_RANDOM_MAX / 2];

@@ -1,4 +1,4 @@
-/* hex -- bytes as lower-case hexadecimal digits. */
+/* hex -- bytes as hexadecimal digits, which are written in lower case. */
 #pragma once
 #include <stddef.h>
 
@@ -6,6 +6,9 @@ struct err;
 
 /* Writes two digits for each byte, and a NUL. */
 void hex_encode(const void *bytes, size_t len, char *ret);
+
+/* Returns the value of one digit of either case; -1: it is no digit. */
+int hex_value(char digit);
 
 #define HEX_RANDOM_MAX 32
 

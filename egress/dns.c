@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/hex.h"
 #include "base/own.h"
 
 enum {
@@ -366,14 +367,6 @@ static size_t read_v4(const char *at, uint8_t ret[16])
 	for (int i = 3; i >= 0 && at; i--)
 		at = read_octet(at, &ret[i]);
 	return at && strcasecmp(at, "in-addr.arpa") == 0 ? 4 : 0;
-}
-
-static int hex_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)(c | 0x20);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 static size_t read_v6(const char *at, uint8_t ret[16])

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/hex.h"
 #include "base/own.h"
 #include "egress/http_field.h"
 #include "egress/http_head.h"
@@ -50,18 +51,9 @@ static enum http_why go(struct http_body *b, enum state next)
 	return HTTP_FINE;
 }
 
-static int hex_value(uint8_t c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 static enum http_why take_size(struct http_body *b, uint8_t c)
 {
-	int value = hex_value(c);
+	int value = hex_value((char)c);
 
 	if (c == '\r' && b->digits)
 		return go(b, SIZE_LF);

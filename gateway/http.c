@@ -8,6 +8,7 @@
 
 #include "base/buffer.h"
 #include "base/err.h"
+#include "base/hex.h"
 #include "base/list.h"
 #include "base/own.h"
 #include "gateway/loop.h"
@@ -201,21 +202,12 @@ static bool is_ambiguous(struct http_request *r)
 	return h.lengths > 1 || h.hosts > 1 || h.is_odd;
 }
 
-static int hex_value(char digit)
-{
-	return digit >= '0' && digit <= '9'   ? digit - '0'
-	       : digit >= 'a' && digit <= 'f' ? digit - 'a' + 10
-	       : digit >= 'A' && digit <= 'F' ? digit - 'A' + 10
-					      : -1;
-}
-
 /* Decodes a path, or a part of a query, in place.  "%00" stays: the text would end there. */
 static size_t unescape(void *context, struct MHD_Connection *c, char *text)
 {
 	char *to = text;
 
-	(void)context;
-	(void)c;
+	(void)context, (void)c;
 	for (const char *at = text; *at; at++) {
 		const int high = *at == '%' ? hex_value(at[1]) : -1;
 		const int low = high >= 0 ? hex_value(at[2]) : -1;

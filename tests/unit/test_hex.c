@@ -37,9 +37,22 @@ static void test_random_names_are_digits_and_differ(void **state)
 	assert_int_equal(rest[1], 'x');
 }
 
+static void test_each_digit_has_its_value_and_nothing_else_has_one(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 16; i++) {
+		assert_int_equal(hex_value("0123456789abcdef"[i]), i);
+		assert_int_equal(hex_value("0123456789ABCDEF"[i]), i);
+	}
+	for (const char *at = "/:@G`g \x80\xe1"; *at; at++)
+		assert_int_equal(hex_value(*at), -1);
+	assert_int_equal(hex_value('\0'), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each_digit_has_its_value_and_nothing_else_has_one),
 		cmocka_unit_test(test_each_byte_is_two_digits),
 		cmocka_unit_test(test_random_names_are_digits_and_differ),
 	};
