@@ -135,20 +135,6 @@ static int write_rule(const struct resources_device *d, const char *folder, stru
 
 int cgroups_v1_set_devices(const struct resources *r, const char *path, struct err *e)
 {
-	/* The devices that each container has, and making files of any. */
-	static const struct resources_device always[] = {
-		{ true, 'c', -1, -1, false, false, true },
-		{ true, 'b', -1, -1, false, false, true },
-		{ true, 'c', 1, 3, true, true, true },
-		{ true, 'c', 1, 5, true, true, true },
-		{ true, 'c', 1, 7, true, true, true },
-		{ true, 'c', 1, 8, true, true, true },
-		{ true, 'c', 1, 9, true, true, true },
-		{ true, 'c', 5, 0, true, true, true },
-		{ true, 'c', 5, 1, true, true, true },
-		{ true, 'c', 5, 2, true, true, true },
-		{ true, 'c', 136, -1, true, true, true },
-	};
 	AUTO_FREE char *folder = text_format(ROOT "/devices%s", path);
 
 	if (make("devices", path, e))
@@ -156,8 +142,8 @@ int cgroups_v1_set_devices(const struct resources *r, const char *path, struct e
 	for (size_t i = 0; i < r->device_count; i++)
 		if (write_rule(&r->devices[i], folder, e))
 			return -1;
-	for (size_t i = 0; i < ARRAY_LEN(always); i++)
-		if (write_rule(&always[i], folder, e))
+	for (size_t i = 0; i < RESOURCES_ALWAYS; i++)
+		if (write_rule(&resources_always[i], folder, e))
 			return -1;
 	return 0;
 }

@@ -16,20 +16,6 @@
 #define RULE_INSNS 10
 #define RULES_MAX  256
 
-static const struct resources_device always[] = {
-	{ true, 'c', -1, -1, false, false, true },
-	{ true, 'b', -1, -1, false, false, true },
-	{ true, 'c', 1, 3, true, true, true },
-	{ true, 'c', 1, 5, true, true, true },
-	{ true, 'c', 1, 7, true, true, true },
-	{ true, 'c', 1, 8, true, true, true },
-	{ true, 'c', 1, 9, true, true, true },
-	{ true, 'c', 5, 0, true, true, true },
-	{ true, 'c', 5, 1, true, true, true },
-	{ true, 'c', 5, 2, true, true, true },
-	{ true, 'c', 136, -1, true, true, true },
-};
-
 /* The program keeps the type in R2, the access in R3, major in R4 and minor in R5. */
 struct program {
 	struct bpf_insn *insns;
@@ -138,7 +124,7 @@ int device_rules_attach(int folder, const struct resources_device *rules, size_t
 	if (!count || spaces_in_userns())
 		return 0;
 	AUTO_FREE struct bpf_insn *insns =
-		mem_zeroed((count + ARRAY_LEN(always)) * RULE_INSNS + 16, sizeof(*insns));
+		mem_zeroed((count + RESOURCES_ALWAYS) * RULE_INSNS + 16, sizeof(*insns));
 	struct program p = { insns, 0 };
 	put_head(&p);
 	/* The last rule decides, so it is asked first. */
@@ -147,8 +133,8 @@ int device_rules_attach(int folder, const struct resources_device *rules, size_t
 			put_rule(&p, &rules[i]);
 		else
 			break; /* "a" denied: nothing before it counts */
-	for (size_t i = 0; i < ARRAY_LEN(always); i++)
-		put_rule(&p, &always[i]);
+	for (size_t i = 0; i < RESOURCES_ALWAYS; i++)
+		put_rule(&p, &resources_always[i]);
 	bool denies = false;
 	for (size_t i = 0; i < count; i++)
 		denies = rules[i].type == 'a' ? !rules[i].is_allowed : denies;

@@ -12,6 +12,20 @@
 #include "oci/fields.h"
 #include "policy/json/json.h"
 
+const struct resources_device resources_always[RESOURCES_ALWAYS] = {
+	{ true, 'c', -1, -1, false, false, true },
+	{ true, 'b', -1, -1, false, false, true },
+	{ true, 'c', 1, 3, true, true, true },
+	{ true, 'c', 1, 5, true, true, true },
+	{ true, 'c', 1, 7, true, true, true },
+	{ true, 'c', 1, 8, true, true, true },
+	{ true, 'c', 1, 9, true, true, true },
+	{ true, 'c', 5, 0, true, true, true },
+	{ true, 'c', 5, 1, true, true, true },
+	{ true, 'c', 5, 2, true, true, true },
+	{ true, 'c', 136, -1, true, true, true },
+};
+
 /* A limit: what it is in cgroup v2, and in v1. */
 struct limit {
 	const char *file;

@@ -26,6 +26,11 @@ struct resources_device {
 	bool reads, writes, makes;
 };
 
+/* The rules for devices that each container has (null, zero, full, random, urandom, tty,
+ * console, ptmx and pts), and for making device files, which gives no access. */
+#define RESOURCES_ALWAYS 11
+extern const struct resources_device resources_always[RESOURCES_ALWAYS];
+
 struct resources {
 	struct resources_write *writes; /* owned */
 	size_t count, room;
