@@ -107,6 +107,8 @@ int list_verb(const struct globals *g, char **argv, struct err *e)
 	const enum format format = is_quiet  ? FORMAT_IDS
 				   : is_json ? FORMAT_JSON
 					     : FORMAT_TABLE;
+	if (state_check_root(g->root, e))
+		return -1;
 	json_write_begin(&b);
 	json_write_open(&b, NULL, "[");
 	if (format == FORMAT_TABLE)

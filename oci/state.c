@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/io.h"
@@ -55,6 +56,29 @@ static int make_folders(const char *path, struct err *e)
 	}
 }
 
+int state_check_root(const char *root, struct err *e)
+{
+	struct stat st;
+	AUTO_CLOSE int fd = open(root, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
+		return err_set(e, ERR_REFUSED, "--root %.300s: it is a link or no folder",
+			       root);
+	if (fd < 0)
+		return err_sys(e, "open --root %.300s", root);
+	if (fstat(fd, &st))
+		return err_sys(e, "stat --root %.300s", root);
+	if (st.st_uid == geteuid() && !(st.st_mode & 022))
+		return 0;
+	(void)err_set(
+		e, ERR_REFUSED,
+		"--root %.300s: the folder is another user's, or others may write to it",
+		root);
+	return err_remedy(e, "--root DIR, a folder of your own with the mode 0700");
+}
+
 static int open_folder(struct state *s, struct err *e)
 {
 	s->folder = open(s->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -75,7 +99,7 @@ int state_create(const char *root, const char *id, struct state *ret, struct err
 {
 	struct state s;
 
-	if (state_check_id(id, e) || make_folders(root, e))
+	if (state_check_id(id, e) || make_folders(root, e) || state_check_root(root, e))
 		return -1;
 	begin(root, id, &s);
 	if (mkdir(s.path, 0700)) {
@@ -156,7 +180,7 @@ int state_open(const char *root, const char *id, struct state *ret, struct err *
 {
 	struct state s;
 
-	if (state_check_id(id, e))
+	if (state_check_id(id, e) || state_check_root(root, e))
 		return -1;
 	begin(root, id, &s);
 	if (open_folder(&s, e) || read_state(&s, e)) {

@@ -43,6 +43,10 @@ struct state {
 /* Checks an id: letters, digits, "_", "+", "-" and, not first, ".". */
 int state_check_id(const char *id, struct err *e);
 
+/* Checks that the folder of --root, if there is one, is this user's, is no link, and cannot
+ * be written by others: its files say which hooks run and which cgroup is killed. */
+int state_check_root(const char *root, struct err *e);
+
 /* Makes the folder ROOT/ID; ERR_EXISTS: there is one. */
 int state_create(const char *root, const char *id, struct state *ret, struct err *e);
 /* Opens the folder and reads it.  ERR_NOT_FOUND: "container 'ID' does not exist". */

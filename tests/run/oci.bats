@@ -227,6 +227,24 @@ status_of() {
 	grep -q '33 44' master
 }
 
+@test "a folder of --root that another user could write to is refused by each verb" {
+	local words
+	bundle '.process.args = ["true"]'
+	mkdir -m 777 open
+	mkdir -m 700 mine
+	ln -s mine link
+	for words in list 'state box' 'create box' 'run box' 'delete --force box' 'kill box' 'start box'; do
+		# shellcheck disable=SC2086 # several words
+		run -1 "$OCI" --root "$T/open" $words
+		[[ $output == *"--root $T/open: the folder is another user's, or others may write to it"* ]]
+		# shellcheck disable=SC2086 # several words
+		run -1 "$OCI" --root "$T/link" $words
+	done
+	"$OCI" --root "$T/mine" run box
+	! is_root || chown 12345 mine
+	! is_root || run -1 "$OCI" --root "$T/mine" list
+}
+
 @test "what a container tells by sd_notify reaches the service manager" {
 	bundle '.process.args = ["/bin/notify"]'
 	cp "$(tool oci_notify)" rootfs/bin/notify
