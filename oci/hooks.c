@@ -93,16 +93,17 @@ static int open_state(const char *state, struct err *e)
 	return fd_take(&fd);
 }
 
-_Noreturn static void become(const struct hook *h, int state)
+/* A hook that runs inside gets nothing of this process's environment, which is the host's. */
+_Noreturn static void become(const struct hook *h, bool is_inside, int state)
 {
 	char *const no_args[] = { (char *)h->path, NULL };
 	char *const no_env[] = { NULL };
 
 	if (dup2(state, 0) == 0)
 		(void)execve(h->path, h->args.items ? h->args.items : no_args,
-			     !h->has_env    ? environ
-			     : h->env.items ? h->env.items
-					    : no_env);
+			     !h->has_env && !is_inside ? environ
+			     : h->env.items	       ? h->env.items
+						       : no_env);
 	_exit(127); /* execve(2) returns only if it failed */
 }
 
@@ -132,7 +133,8 @@ static int await(const struct hook *h, pid_t pid, struct err *e)
 						  h->path, WEXITSTATUS(status));
 }
 
-static int run_hook(const struct hook *h, const char *state, struct err *e)
+static int run_hook(const struct hook *h, bool is_inside, const char *state,
+		    struct err *e)
 {
 	AUTO_CLOSE int fd = open_state(state, e);
 
@@ -144,7 +146,7 @@ static int run_hook(const struct hook *h, const char *state, struct err *e)
 	if (pid < 0)
 		return err_sys(e, "fork");
 	if (pid == 0)
-		become(h, fd);
+		become(h, is_inside, fd);
 	return await(h, pid, e);
 }
 
@@ -154,7 +156,8 @@ int hooks_run(const struct hooks *h, enum hook_point point, const char *state,
 	int rc = 0;
 
 	for (size_t i = 0; i < h->counts[point]; i++) {
-		if (run_hook(&h->points[point][i], state, e) == 0)
+		if (run_hook(&h->points[point][i], point == HOOK_START_CONTAINER, state,
+			     e) == 0)
 			continue;
 		rc = err_in(e, "%s hook", names[point]);
 		if (point != HOOK_POSTSTOP)

@@ -23,7 +23,8 @@ enum hook_point {
 struct hook {
 	const char *path;
 	struct list args, env; /* owned */
-	bool has_env;	  /* env is the whole environment; else that of this process */
+	bool has_env;	  /* env is the whole environment; else that of this process, or for
+			   * HOOK_START_CONTAINER an empty one */
 	uint32_t timeout; /* in seconds; 0: none */
 };
 

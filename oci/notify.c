@@ -1,5 +1,6 @@
 #include "oci/notify.h"
 
+#include <linux/mount.h>
 #include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -47,6 +48,9 @@ void notify_show(const struct state *s, struct raw_plan *plan, struct process *p
 
 	step->source = text_format("%s/" NOTIFY_FOLDER, s->path);
 	step->from = "NOTIFY_SOCKET";
+	/* Files that a process inside made there would be on the host, and keep the folder
+	 * from being removed; connect(2) to the socket works all the same. */
+	step->flags.set = MOUNT_ATTR_RDONLY;
 	list_set_env(&p->env, "NOTIFY_SOCKET=" INSIDE "/" SOCKET_NAME);
 }
 

@@ -203,6 +203,10 @@ status_of() {
 	jq ".hooks = $hooks" config.json >new && mv new config.json
 	oci run box
 	[[ $(cat hooks) == $'prestart created\ncreateRuntime created\ncreateContainer created\npoststart running\npoststop stopped' ]]
+	jq '.hooks = {startContainer: [{path: "/bin/sh", args: ["sh", "-c", "env >/env"]}]}' config.json >new && mv new config.json
+	HUTCH_SECRET=hush oci run box
+	[[ $(<rootfs/env) != *hush* ]]
+	jq 'del(.hooks)' config.json >new && mv new config.json
 	refused 'createRuntime hook: /bin/false: exit status 1' '.hooks.createRuntime = [{"path": "/bin/false"}]'
 	refused 'startContainer hook' '.hooks.startContainer = [{"path": "/bin/nosuch"}]'
 	refused 'not done after 1 s' '.hooks.prestart = [{"path": "/bin/sleep", "args": ["sleep", "1000"], "timeout": 1}]'
@@ -246,7 +250,7 @@ status_of() {
 }
 
 @test "what a container tells by sd_notify reaches the service manager" {
-	bundle '.process.args = ["/bin/notify"]'
+	bundle '.process.args = ["sh", "-c", "echo x >$(dirname $NOTIFY_SOCKET)/made; exec /bin/notify"]'
 	cp "$(tool oci_notify)" rootfs/bin/notify
 	command python3 -SE "$here/oci.py" notify "$OCI" --root "$T/state" >told
 	[[ $(cat told) == $'READY=1\nMAINPID='* ]]
