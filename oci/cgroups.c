@@ -134,12 +134,14 @@ static bool is_no_right(int sys)
 	return sys == EACCES || sys == EPERM || sys == EROFS;
 }
 
-/* Tells whether another container lives there, which would be killed with this one. */
+/* Tells whether processes live there or below, which would be killed with the container. */
 static bool is_used(const char *folder)
 {
-	AUTO_FREE char *text = read_file(folder, "cgroup.procs", NULL);
+	AUTO_FREE char *events = read_file(folder, "cgroup.events", NULL);
+	/* the root of the hierarchy has no events */
+	AUTO_FREE char *procs = read_file(folder, "cgroup.procs", NULL);
 
-	return text && *text;
+	return (events && strstr(events, "populated 1")) || (procs && *procs);
 }
 
 /* Makes the cgroup in the v2 hierarchy.  *ret is NULL where there is none, or where this

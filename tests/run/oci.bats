@@ -298,6 +298,22 @@ status_of() {
 	[[ $(<rootfs/full/deep/file) == inner && $(<secret) == secret ]]
 }
 
+@test "a cgroup with processes below it is not taken, since delete would kill them" {
+	local root
+	root=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+	mkdir -p "$root/hutch-$mark/below" 2>/dev/null || skip "this host has no cgroup of v2 to write to"
+	sleep 1000 &
+	started+=($!)
+	echo $! >"$root/hutch-$mark/below/cgroup.procs"
+	bundle ".linux.cgroupsPath = \"/hutch-$mark\" | .process.args = [\"true\"]"
+	catch oci run box
+	kill -0 "${started[0]}"
+	kill -KILL "${started[0]}"
+	wait "${started[0]}" || true
+	rmdir "$root/hutch-$mark/below" "$root/hutch-$mark"
+	[[ $status == 1 && $stderr == *"has processes already"* ]]
+}
+
 @test "words of mounts that would be lost are refused" {
 	refused "unknown options 'moon'" ".mounts += [{destination: \"/m\", type: \"bind\", source: \"$T\", options: [\"rbind\", \"moon\"]}]"
 	refused "unknown options 'size=1m'" '.mounts += [{destination: "/dev", options: ["remount", "size=1m"]}]'
