@@ -122,6 +122,30 @@ static int bind_device(struct raw_tree *t, const struct raw_step *s, struct err 
 	return raw_attach(t, mount, &at, s, e);
 }
 
+/* Sets owner and mode of the device file that was just made, since mknod(2) applies the
+ * umask.  Its folder may be one in which another process puts a link in its place, so both
+ * calls go by a descriptor. */
+static int dress_device(int parent, const char *name, const struct raw_step *s,
+			struct err *e)
+{
+	AUTO_CLOSE int fd = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	const struct raw_fd_path path = raw_fd_path(fd);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_sys(e, "open %.300s inside", s->target);
+	if ((st.st_mode & S_IFMT) != (s->mode & S_IFMT) ||
+	    (!S_ISFIFO(st.st_mode) && st.st_rdev != s->device))
+		return err_set(e, ERR_REFUSED,
+			       "make the device %.300s: another file is there now",
+			       s->target);
+	if (fchownat(fd, "", s->uid, s->gid, AT_EMPTY_PATH) < 0)
+		return err_sys(e, "change the owner of %.300s", s->target);
+	return chmod(path.text, s->mode & 07777) < 0
+		       ? err_sys(e, "chmod %.300s", s->target)
+		       : 0;
+}
+
 int raw_do_device(struct raw_tree *t, const struct raw_step *s, struct err *e)
 {
 	const char *name;
@@ -132,10 +156,5 @@ int raw_do_device(struct raw_tree *t, const struct raw_step *s, struct err *e)
 	if (mknodat(parent, name, s->mode, s->device) < 0)
 		return errno == EPERM ? bind_device(t, s, e)
 				      : err_sys(e, "make the device %.300s", s->target);
-	if (fchownat(parent, name, s->uid, s->gid, AT_SYMLINK_NOFOLLOW) < 0)
-		return err_sys(e, "change the owner of %.300s", s->target);
-	/* mknod(2) applies the umask */
-	if (fchmodat(parent, name, s->mode & 07777, 0) < 0)
-		return err_sys(e, "chmod %.300s", s->target);
-	return 0;
+	return dress_device(parent, name, s, e);
 }
