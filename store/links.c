@@ -1,5 +1,6 @@
 #include "store/links.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/kernel.h"
 #include "base/list.h"
 #include "base/own.h"
 #include "base/path_walk.h"
@@ -84,8 +86,32 @@ static int read_link(void *context, const char *name, char *to)
 	return 0;
 }
 
+/* Tells whether the path has no empty name, no "." and no "..". */
+static bool is_plain(const char *path)
+{
+	for (const char *name = path; *name == '/'; name += strcspn(name, "/")) {
+		const size_t len = strcspn(++name, "/");
+		const bool has_dots = len <= 2 && !strncmp(name, "..", len);
+		if (has_dots) /* an empty name, too */
+			return false;
+	}
+	return true;
+}
+
+/* Tells whether the path exists and has no link, with one look-up by the kernel. */
+static bool is_real(const char *path)
+{
+	const struct open_how how = { .flags = O_PATH | O_CLOEXEC,
+				      .resolve = RESOLVE_NO_SYMLINKS };
+	AUTO_CLOSE int fd = is_plain(path) ? sys_openat2(AT_FDCWD, path, &how) : -1;
+
+	return fd >= 0;
+}
+
 char *links_follow(const char *path, struct list *ret)
 {
+	if (is_real(path))
+		return text_copy(path);
 	static const struct path_tree host = { enter, read_link, go_root };
 	struct walk w = { .at = text_copy(""),
 			  .links = ret,

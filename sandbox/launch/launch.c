@@ -104,6 +104,7 @@ void launch_init(struct launch *l, const struct policy *policy)
 	ports_init(&l->ports);
 	protect_watch_init(&l->protect_watch);
 	overlay_upper_init(&l->upper);
+	etc_folder_init(&l->etc);
 	cow_init(&l->cow);
 	cgroup_init(&l->cgroup);
 	janitor_init(&l->janitor);
@@ -148,6 +149,7 @@ void launch_done(struct launch *l)
 	seccomp_done(&l->profile);
 	seccomp_done(&l->filter);
 	program_done(&l->executor);
+	etc_folder_done(&l->etc);
 	root_fuse_overlayfs_done(&l->server);
 	plan_done(&l->plan);
 	store_image_done(&l->store_image);
@@ -611,6 +613,9 @@ static int start_network(struct launch *l, struct err *e)
 int launch_start(struct launch *l, struct err *e)
 {
 	l->signals = supervise_signals(e);
+	/* An observer learns from the plan which files of the host are shown. */
+	if (!l->observer)
+		(void)etc_folder_use(&l->etc, &l->plan);
 	if (l->signals < 0 || audit_launch(&l->audit, l, e) < 0 ||
 	    prepare_host(l, e) < 0 || watch_protected(l, e) < 0)
 		return -1;

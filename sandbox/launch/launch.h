@@ -31,6 +31,7 @@
 #include "sandbox/plan/plan.h"
 #include "sandbox/plan/store_image.h"
 #include "sandbox/root/cow.h"
+#include "sandbox/root/etc_folder.h"
 #include "sandbox/root/overlay_upper.h"
 
 struct egress_news;
@@ -92,6 +93,7 @@ struct launch {
 				* inside */
 	struct terminal terminal;
 	struct overlay_upper upper;
+	struct etc_folder etc; /* keeps the prepared folder that the sandbox shows */
 	/* the changes to copy-on-write folders of the host; launch_done() does not
 	 * release this member: the verb does (cow.h) */
 	struct cow cow;

@@ -80,12 +80,13 @@ static void add_dir(struct plan *p, const char *target, mode_t mode)
 	plan_add(p, STEP_DIR, target)->mode = mode;
 }
 
-static void add_file(struct plan *p, const char *target, char *content)
+static struct step *add_file(struct plan *p, const char *target, char *content)
 {
 	struct step *s = plan_add(p, STEP_FILE, target);
 
 	s->data = content;
 	s->mode = 0644;
+	return s;
 }
 
 /* Shows a path of the host, read-only, at `target`.  A link is shown as a link.  A path
@@ -112,6 +113,9 @@ static void add_host_path(struct plan *p, const char *source, const char *target
 	s->attr = MOUNT_ATTR_RDONLY | NO_DEVICES; /* layer: image-readonly */
 	s->dev = st.st_dev;
 	s->ino = st.st_ino;
+	s->size = st.st_size;
+	s->changed = st.st_ctim;
+	s->is_public = st.st_mode & S_IROTH;
 	s->is_dir = S_ISDIR(st.st_mode);
 }
 
@@ -280,8 +284,10 @@ static void add_synthesized_etc(struct plan *p, const struct policy *policy)
 	add_file(p, "/etc/nsswitch.conf",
 		 text_copy("passwd: files\ngroup: files\nhosts: files dns\n"
 			   "protocols: files\nservices: files\n"));
-	add_file(p, "/etc/hostname", text_format("%s\n", p->hostname));
-	add_file(p, "/etc/hosts", hosts_file(p, policy));
+	/* A sandbox with a name has that name as its host name, unlike any other. */
+	const bool is_own = strcmp(p->hostname, PLAN_HOSTNAME) != 0;
+	add_file(p, "/etc/hostname", text_format("%s\n", p->hostname))->is_own = is_own;
+	add_file(p, "/etc/hosts", hosts_file(p, policy))->is_own = is_own;
 	add_file(p, "/etc/resolv.conf", resolv_conf(policy));
 }
 

@@ -33,15 +33,19 @@ void plan_init(struct plan *p)
 	*p = (struct plan){ .namespaces = ALL_NAMESPACES };
 }
 
+void step_done(struct step *s)
+{
+	own_free(&s->source);
+	own_free(&s->target);
+	own_free(&s->data);
+}
+
 void plan_done(struct plan *p)
 {
 	if (!p)
 		return;
-	for (size_t i = 0; i < p->count; i++) {
-		free(p->steps[i].source);
-		free(p->steps[i].target);
-		free(p->steps[i].data);
-	}
+	for (size_t i = 0; i < p->count; i++)
+		step_done(&p->steps[i]);
 	free(p->steps);
 	free(p->hostname);
 	free(p->workdir);
@@ -159,7 +163,7 @@ static void plan_place(struct plan *p, const struct policy *policy)
 			      : of_image && !has_workspace(policy) ? of_image
 								     : "/workspace";
 
-	p->hostname = text_copy(policy->hostname ? policy->hostname : "hutch");
+	p->hostname = text_copy(policy->hostname ? policy->hostname : PLAN_HOSTNAME);
 	p->workdir = text_copy(workdir);
 }
 

@@ -18,6 +18,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "base/list.h"
 #include "protocol/message.h"
@@ -66,7 +67,16 @@ struct step {
 	mode_t mode;
 	dev_t dev; /* device of the source, as plan_build() found it */
 	ino_t ino;
+	/* STEP_BIND of a path of the host image: its size, the time of its last change,
+	 * and whether every user may read it */
+	off_t size;
+	struct timespec changed;
+	bool is_public;
 	bool is_dir;	   /* the source is a directory */
+	bool is_own;	   /* STEP_FILE: the content differs from sandbox to sandbox */
+	/* the target is an empty file or folder of a prepared folder (etc_folder.h), to
+	 * be mounted over; STEP_FILE is then a file of the root's tmpfs, mounted there */
+	bool is_placed;
 	/* the protection watch notices when the host replaces the source
 	 * (protect_watch.h) */
 	bool is_watched;
@@ -93,6 +103,7 @@ struct step {
 };
 
 #define PLAN_MAX_SYSCTLS 11
+#define PLAN_HOSTNAME	 "hutch" /* unless the caller names another */
 /* with --idmap ranges: the executor's id inside; no other process has it */
 #define EXECUTOR_ID	 IDMAP_ABOVE
 
@@ -167,6 +178,9 @@ int plan_ranges(struct plan *p, const struct host_user *user, struct err *e);
 /* Adds a zeroed step to the plan.  The returned pointer is good until the next
  * step is added. */
 struct step *plan_add(struct plan *p, enum step_kind kind, const char *target);
+
+/* Releases what a step owns. */
+void step_done(struct step *s);
 
 /* Returns whether the sandbox has a broker, a separate process that creates file names
  * in place of processes inside (broker.h). */

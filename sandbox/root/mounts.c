@@ -164,10 +164,43 @@ static int cannot_write(const struct step *s, struct err *e)
 			     "owner and group");
 }
 
+/* Attaches the mount at the target, which is there and is no link (etc_folder.h). */
+static int attach_placed(struct tree *t, int mount, const struct step *s, struct err *e)
+{
+	struct mount_target at = { .fd = -1 };
+
+	at.dir = mount_target_parent(&t->targets, s->target, &at.name, e);
+	return at.dir < 0 ? -1 : attach(t, mount, &at, s, e);
+}
+
+/* Mounts a file of the root's tmpfs over the empty file that a prepared folder has at the
+ * target; the file then loses its name. */
+static int mount_file(struct tree *t, const struct step *s, struct err *e)
+{
+	static const char name[] = ".hutch-file";
+	const int flags = O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC;
+	AUTO_CLOSE int fd = openat(t->root, name, flags, s->mode);
+
+	if (fd < 0 || io_write_all(fd, s->data, strlen(s->data)) < 0)
+		return err_sys(e, "write %s", s->target);
+	AUTO_CLOSE int mount = mount_api_clone(fd, "", false, e);
+	if (mount < 0 ||
+	    mount_api_set_attr(mount, MOUNT_ATTR_RDONLY, false, s->target, e) < 0)
+		return -1;
+	/* move_mount(2) moves no mount of a file that has lost its name. */
+	if (attach_placed(t, mount, s, e) < 0)
+		return -1;
+	return unlinkat(t->root, name, 0) < 0
+		       ? err_sys(e, "unlink a file for %s", s->target)
+		       : 0;
+}
+
 /* A file or a link that the image already has at this path is replaced and
  * never written through. */
 static int do_file(struct tree *t, const struct step *s, struct err *e)
 {
+	if (s->is_placed)
+		return mount_file(t, s, e);
 	const char *name;
 	int parent = mount_target_parent(&t->targets, s->target, &name, e);
 
@@ -214,6 +247,15 @@ static int clone_hosts(struct tree *t, const struct plan *p, struct err *e)
 	return 0;
 }
 
+static int attach_made(struct tree *t, int mount, const struct step *s, struct err *e)
+{
+	AUTO_TARGET struct mount_target at = { .fd = -1 };
+
+	if (mount_target_make(&t->targets, s->target, s->is_dir, 0755, &at, e) < 0)
+		return -1;
+	return attach(t, mount, &at, s, e);
+}
+
 static int bind_source(struct tree *t, const struct step *s, struct err *e)
 {
 	int *host = &t->hosts[t->at];
@@ -223,10 +265,7 @@ static int bind_source(struct tree *t, const struct step *s, struct err *e)
 		return -1;
 	if (check_same(mount, s, e) < 0 || mount_api_set_attr(mount, s->attr, true, s->source, e) < 0)
 		return -1;
-	AUTO_TARGET struct mount_target at = { .fd = -1 };
-	if (mount_target_make(&t->targets, s->target, s->is_dir, 0755, &at, e) < 0)
-		return -1;
-	return attach(t, mount, &at, s, e);
+	return s->is_placed ? attach_placed(t, mount, s, e) : attach_made(t, mount, s, e);
 }
 
 static int do_bind(struct tree *t, const struct step *s, struct err *e)
@@ -386,15 +425,45 @@ static int clone_mask(struct tree *t, bool is_dir, struct err *e)
 	return is_dir ? clone_dir_mask(t, e) : clone_file_mask(e);
 }
 
+/* Attaches a mask to `at`; `st` tells whether that is a folder. */
+static int attach_mask(struct tree *t, const struct mount_target *at,
+		       const struct stat *st, const struct step *s, struct err *e)
+{
+	const bool is_dir = S_ISDIR(st->st_mode);
+	AUTO_CLOSE int mount = clone_mask(t, is_dir, e);
+
+	if (mount < 0 || attach(t, mount, at, s, e) < 0)
+		return err_in(e, "mask %.300s", s->target);
+	if (t->mask[is_dir] < 0)
+		t->mask[is_dir] = fd_take(&mount);
+	return 0;
+}
+
+/* Masks an entry of the new procfs, where every link is the kernel's.  An entry that
+ * this kernel's procfs does not have needs no mask. */
+static int mask_proc(struct tree *t, const struct step *s, struct err *e)
+{
+	struct mount_target at = { .fd = -1 };
+	struct stat st;
+
+	at.dir = mount_target_parent(&t->targets, s->target, &at.name, e);
+	if (at.dir < 0)
+		return -1;
+	if (fstatat(at.dir, at.name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : err_sys(e, "mask %.300s", s->target);
+	return attach_mask(t, &at, &st, s, e);
+}
+
 static int do_mask(struct tree *t, const struct step *s, struct err *e)
 {
 	struct err absent;
 	struct stat st;
 
+	if (!strncmp(s->target, "/proc/", 6))
+		return mask_proc(t, s, e);
 	AUTO_CLOSE int target = mount_target_open(&t->targets, s->target, &absent);
-	/* A file that this kernel's procfs does not have needs no mask.  A
-	 * folder of hutch's own (s->from is set) was there a moment ago and has
-	 * to be there still. */
+	/* A folder of hutch's own (s->from is set) was there a moment ago and has to be
+	 * there still. */
 	if (target < 0 && absent.sys == ENOENT && !s->from)
 		return 0;
 	if (target < 0) {
@@ -403,13 +472,8 @@ static int do_mask(struct tree *t, const struct step *s, struct err *e)
 	}
 	if (fstat(target, &st) < 0)
 		return err_sys(e, "mask %.300s", s->target);
-	bool is_dir = S_ISDIR(st.st_mode);
-	AUTO_CLOSE int mount = clone_mask(t, is_dir, e);
-	if (mount < 0 || attach_fd(t, mount, target, s, e) < 0)
-		return err_in(e, "mask %.300s", s->target);
-	if (t->mask[is_dir] < 0)
-		t->mask[is_dir] = fd_take(&mount);
-	return 0;
+	const struct mount_target at = { .fd = -1, .dir = target, .name = "" };
+	return attach_mask(t, &at, &st, s, e);
 }
 
 static int do_readonly(struct tree *t, const struct step *s, struct err *e)

@@ -55,6 +55,7 @@ class Table:
         self.namespaces = 0
         self.has_landlock_root = False
         self.ids = {}
+        self.etc = None
         self.executor = self.keep(executor)
 
     def keep(self, text):
@@ -82,6 +83,16 @@ class Table:
 
     def add_clone(self, source, target, attr=0):
         self.add("clone", target, source=self.keep(source.lstrip("/")), attr=attr)
+
+    def is_in_etc(self, target):
+        """Tells whether the prepared /etc stands for the step; adds its mount once."""
+        if not self.etc or not target.startswith("/etc/"):
+            return False
+        if "/etc" not in self.folders:
+            self.add_folder("/etc")
+            self.add("bind", "/etc", source=self.keep(self.etc.folder),
+                     attr=RDONLY | NOSUID | NODEV)
+        return True
 
     def save(self, path):
         start = HEADER.size + len(self.steps) * STEP.size
@@ -118,7 +129,10 @@ def take_bind(table, found):
     words = found["flags"].split(",")
     attr = (NOSUID | (RDONLY if "ro" in words else 0)
             | (NODEV if "nodev" in words else 0) | (NOEXEC if "noexec" in words else 0))
-    if stat.S_ISDIR(os.stat(found["source"]).st_mode):
+    if table.is_in_etc(found["target"]):
+        if found["target"] not in table.etc.mounts:
+            return
+    elif stat.S_ISDIR(os.stat(found["source"]).st_mode):
         table.add_folder(found["target"])
     else:
         table.add_parents(found["target"])
@@ -127,11 +141,15 @@ def take_bind(table, found):
 
 
 def take_link(table, found):
+    if table.is_in_etc(found["target"]):
+        return
     table.add_parents(found["target"])
     table.add("link", found["target"], data=table.keep(found["to"]))
 
 
 def take_file(table, found):
+    if table.is_in_etc(found["target"]):
+        return
     table.add_parents(found["target"])
     table.add("content", found["target"], data=table.keep("x" * int(found["size"])),
               mode=int(found["mode"], 8))
@@ -220,6 +238,24 @@ def take_line(table, line):
     raise NotUnderstood(f"floor has no step for this line of the plan: {line}")
 
 
+class PreparedEtc:
+    """The folder that a launch mounts as /etc (sandbox/root/etc_folder.h), and the mounts
+    in /etc that the launch makes all the same."""
+
+    STATES = (f"{os.environ.get('XDG_RUNTIME_DIR', '')}/hutch",
+              f"/run/user/{os.geteuid()}/hutch", f"/tmp/hutch-{os.geteuid()}")
+
+    def __init__(self, hutch):
+        done = subprocess.run([*hutch[:-1], "/usr/bin/cat", "/proc/self/mountinfo"],
+                              capture_output=True, text=True, check=True)
+        lines = [line.split() for line in done.stdout.splitlines()]
+        self.mounts = [words[4] for words in lines]
+        entry = [words[3] for words in lines if words[4] == "/etc"]
+        paths = [os.path.join(state, *entry[0].split("/")[-3:])
+                 for state in self.STATES] if entry else []
+        self.folder = next(filter(os.path.isdir, paths), None)
+
+
 def write_table(hutch, floor, path):
     """`hutch` is a whole command line; raises NotUnderstood for a step that
     floor does not know."""
@@ -228,6 +264,8 @@ def write_table(hutch, floor, path):
     if done.returncode != 0:
         raise NotUnderstood(f"hutch has no plan: {done.stderr.strip()}")
     table = Table(floor)
+    etc = PreparedEtc(hutch)
+    table.etc = etc if etc.folder else None
     for line in done.stdout.splitlines():
         take_line(table, line)
     table.save(path)

@@ -186,10 +186,47 @@ etc_of_everything() {
 	[ "$output" = 42 ]
 }
 
-@test "a launch that asks for nothing makes nothing in the user's folders" {
-	before=$(state_of "$HOME" "$XDG_RUNTIME_DIR")
+@test "a launch that asks for nothing makes nothing in the user's folders but a prepared /etc" {
+	before=$(state_of "$HOME")
 	box true
-	[ "$(state_of "$HOME" "$XDG_RUNTIME_DIR")" = "$before" ]
+	[ "$(state_of "$HOME")" = "$before" ]
+	[ "$(echo "$XDG_RUNTIME_DIR"/* "$XDG_RUNTIME_DIR"/hutch/.[!.]*)" = \
+		"$XDG_RUNTIME_DIR/hutch $XDG_RUNTIME_DIR/hutch/.etc" ]
+	before=$(state_of "$XDG_RUNTIME_DIR")
+	box true
+	[ "$(state_of "$XDG_RUNTIME_DIR")" = "$before" ]
+}
+
+# mounts_of_etc OPTIONS...: prints the paths of the mounts in /etc.
+mounts_of_etc() {
+	box "$@" /bin/sh -c 'while read -r _ _ _ _ path _; do
+		case $path in /etc*) echo "$path" ;; esac; done </proc/self/mountinfo'
+}
+
+@test "single files of /etc need no mount of their own, unless the sandbox has its own" {
+	mounts_of_etc >plain
+	grep -x /etc plain
+	! grep -E '^/etc/(services|passwd|hostname|ld.so.cache)$' plain
+	mounts_of_etc --hostname other >named
+	[ "$(comm -13 <(sort plain) <(sort named))" = "/etc/hostname
+/etc/hosts" ]
+	inside --hostname other cat /etc/hostname
+	[ "$output" = other ]
+}
+
+@test "the files of /etc are the same whether or not the caller mounts something there" {
+	list='cd /etc; for f in $(ls); do [ ! -f $f ] || sha256sum $f; done'
+	box sh -c "$list" >prepared
+	touch mine
+	box -v "$PWD/mine:/etc/mine:ro" sh -c "rm -f /etc/none; $list" >made
+	diff prepared <(grep -v ' mine$' made)
+	grep -c passwd prepared
+}
+
+@test "no process inside can change a prepared file" {
+	box sh -c 'chmod 666 /etc/passwd; echo x >>/etc/passwd; touch /etc/services; rm /etc/group' \
+		2>errors || true
+	[ "$(grep -c 'Read-only file system' errors)" -eq 4 ]
 }
 
 @test "hutch works without a home, without an environment and in a folder that is gone" {

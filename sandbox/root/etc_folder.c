@@ -1,0 +1,367 @@
+#include "sandbox/root/etc_folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/kernel.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "sandbox/kernel/mount_target.h"
+#include "sandbox/plan/plan.h"
+#include "sandbox/state/state_dir.h"
+#include "store/folders.h"
+#include "store/rm_tree.h"
+
+#define ETC	  "/etc"
+#define KEY_MAX	  (1u << 20)
+#define COPY_MAX  (1 << 20) /* larger files remain mounts */
+#define ENTRIES	  ".etc"
+#define NAME_SIZE 17
+#define NO_DEVICES (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+
+/* The part that a step of the plan gets in the prepared folder. */
+enum part {
+	PART_NONE,   /* the step has another place than /etc */
+	PART_LINK,   /* the link itself */
+	PART_FILE,   /* the file that the step writes */
+	PART_COPY,   /* a copy of the file that the step mounts */
+	PART_FOLDER, /* an empty folder, over which the step mounts */
+	PART_PLACE,  /* an empty file, over which the step mounts */
+	PART_NOT     /* the step does not go with a prepared folder */
+};
+
+void etc_folder_init(struct etc_folder *f)
+{
+	*f = (struct etc_folder){ .lock = -1 };
+}
+
+void etc_folder_done(struct etc_folder *f)
+{
+	own_close(&f->lock);
+}
+
+/* --- the parts -------------------------------------------------------------------- */
+
+static enum part part_of_bind(const struct step *s)
+{
+	/* Every user may read a file that is copied: the copy shows nothing that the
+	 * mount would not show. */
+	const bool is_open = s->is_public && s->size <= COPY_MAX;
+
+	return s->is_dir ? PART_FOLDER : is_open ? PART_COPY : PART_PLACE;
+}
+
+static enum part part_of(const struct step *s)
+{
+	const size_t len = sizeof(ETC) - 1;
+
+	if (strncmp(s->target, ETC, len) != 0 || (s->target[len] && s->target[len] != '/'))
+		return PART_NONE;
+	if (s->from || !s->target[len])
+		return PART_NOT;
+	if (s->kind == STEP_BIND)
+		return part_of_bind(s);
+	if (s->kind == STEP_FILE)
+		return s->is_own ? PART_PLACE : PART_FILE;
+	return s->kind == STEP_SYMLINK ? PART_LINK : PART_NOT;
+}
+
+/* Tells whether the plan can have a prepared folder. */
+static bool suits(const struct plan *p)
+{
+	size_t parts = 0;
+
+	if (p->has_ranges || !p->count || p->steps[0].kind != STEP_ROOT)
+		return false;
+	for (size_t i = 0; i < p->count; i++) {
+		const enum part part = part_of(&p->steps[i]);
+		if (part == PART_NOT)
+			return false;
+		parts += part != PART_NONE;
+	}
+	return parts > 0;
+}
+
+/* --- the key ---------------------------------------------------------------------- */
+
+/* Adds the boot to the key: a crash may leave an entry with empty files on a disk. */
+static int add_boot(struct list *key)
+{
+	char id[64];
+	AUTO_CLOSE int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	const ssize_t len = fd < 0 ? -1 : read(fd, id, sizeof(id) - 1);
+
+	if (len <= 0)
+		return -1;
+	id[len] = '\0';
+	list_addf(key, "boot %s", id);
+	return 0;
+}
+
+static void add_part(struct list *key, const struct step *s)
+{
+	const enum part part = part_of(s);
+
+	if (part == PART_LINK || part == PART_FILE)
+		list_addf(key, "%d %s %o %zu %s\n", part, s->target, s->mode,
+			  strlen(s->data), s->data);
+	else if (part == PART_COPY)
+		list_addf(key, "%d %s %llx %llx %lld %lld.%09ld\n", part, s->target,
+			  (unsigned long long)s->dev, (unsigned long long)s->ino,
+			  (long long)s->size,
+			  (long long)s->changed.tv_sec, s->changed.tv_nsec);
+	else if (part != PART_NONE)
+		list_addf(key, "%d %s\n", part, s->target);
+}
+
+/* Returns the key, allocated; NULL: there is none. */
+static char *key_of(const struct plan *p)
+{
+	struct list key = { 0 };
+	char *text = NULL;
+
+	if (add_boot(&key) == 0) {
+		for (size_t i = 0; i < p->count; i++)
+			add_part(&key, &p->steps[i]);
+		text = list_join(&key, 0, "");
+	}
+	list_done(&key);
+	return text;
+}
+
+static void put_name(char name[NAME_SIZE], const char *key)
+{
+	uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+
+	for (const char *c = key; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
+	/* 16 digits always fit */
+	(void)snprintf(name, NAME_SIZE, "%016llx", (unsigned long long)hash);
+}
+
+/* --- an entry that exists --------------------------------------------------------- */
+
+static bool has_key(int entry, const char *key)
+{
+	const size_t len = strlen(key);
+	AUTO_FREE char *there = mem_new(len + 1);
+	AUTO_CLOSE int fd = openat(entry, "key", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd >= 0 && io_read_full(fd, there, len + 1) == (ssize_t)len &&
+	       memcmp(there, key, len) == 0;
+}
+
+/* Opens and locks the entry at `path`; -1: there is none, or it is being removed. */
+static int open_entry(const char *path, const char *key)
+{
+	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	AUTO_CLOSE int entry = open(path, flags);
+	struct stat st;
+
+	if (entry < 0 || fstat(entry, &st) < 0 || st.st_uid != geteuid() ||
+	    (st.st_mode & 077))
+		return -1;
+	if (state_dir_lock(entry, LOCK_SH | LOCK_NB) < 0 || !has_key(entry, key))
+		return -1;
+	return fd_take(&entry);
+}
+
+/* --- a new entry ------------------------------------------------------------------ */
+
+/* Copies the host's file, which has to be the one that the plan has found. */
+static int copy(const struct step *s, int to)
+{
+	AUTO_CLOSE int from = open(s->source, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+	ssize_t n = 1;
+
+	while (n > 0 && from >= 0)
+		n = sendfile(to, from, NULL, COPY_MAX);
+	if (from < 0 || n < 0 || fstat(from, &st) < 0)
+		return -1;
+	const bool is_same = st.st_dev == s->dev && st.st_ino == s->ino &&
+			     st.st_size == s->size &&
+			     st.st_ctim.tv_sec == s->changed.tv_sec &&
+			     st.st_ctim.tv_nsec == s->changed.tv_nsec;
+	return is_same ? 0 : -1;
+}
+
+static int make_file(int folder, const char *name, const struct step *s, enum part part)
+{
+	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+	AUTO_CLOSE int fd = openat(folder, name, flags, 0600);
+
+	if (fd < 0 || fchmod(fd, part == PART_FILE ? s->mode : 0644) < 0)
+		return -1;
+	if (part == PART_FILE)
+		return io_write_all(fd, s->data, strlen(s->data));
+	return part == PART_COPY ? copy(s, fd) : 0;
+}
+
+static int make_part(struct targets *tree, const struct step *s)
+{
+	const enum part part = part_of(s);
+	const char *name, *path = s->target + sizeof(ETC) - 1;
+	struct err unused;
+
+	if (part == PART_NONE)
+		return 0;
+	const int folder = mount_target_parent(tree, path, &name, &unused);
+	if (folder < 0)
+		return -1;
+	if (part == PART_LINK)
+		return symlinkat(s->data, folder, name);
+	return part == PART_FOLDER ? mkdirat(folder, name, 0755)
+				   : make_file(folder, name, s, part);
+}
+
+static int fill(int entry, const struct plan *p)
+{
+	if (mkdirat(entry, "tree", 0755) < 0)
+		return -1;
+	AUTO_CLOSE int root = openat(entry, "tree", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct targets tree;
+	int made = root < 0 ? -1 : 0;
+
+	targets_init(&tree, root);
+	for (size_t i = 0; i < p->count && made == 0; i++)
+		made = make_part(&tree, &p->steps[i]);
+	targets_done(&tree);
+	return made;
+}
+
+static int write_key(int entry, const char *key)
+{
+	AUTO_CLOSE int fd = openat(entry, "key", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	return fd < 0 ? -1 : io_write_all(fd, key, strlen(key));
+}
+
+struct sweeping {
+	int entries; /* borrowed: the folder .etc */
+	bool removes;
+	size_t count; /* of entries that are there */
+};
+
+static void look_at_entry(void *arg, const char *name)
+{
+	struct sweeping *x = arg;
+
+	x->count++;
+	if (!x->removes)
+		return;
+	AUTO_CLOSE int entry = rm_tree_open(x->entries, name);
+	if (entry < 0 || state_dir_lock(entry, LOCK_EX | LOCK_NB) < 0)
+		return;
+	rm_tree_remove(x->entries, name);
+	x->count--;
+}
+
+/* Makes room for one more entry; false: sandboxes use as many as there may be. */
+static bool make_room(int entries)
+{
+	struct sweeping x = { .entries = entries };
+	struct err unused;
+
+	if (state_dir_each(entries, look_at_entry, &x, &unused) < 0)
+		return false;
+	if (x.count < ETC_FOLDERS_MAX)
+		return true;
+	x = (struct sweeping){ .entries = entries, .removes = true };
+	return state_dir_each(entries, look_at_entry, &x, &unused) == 0 &&
+	       x.count < ETC_FOLDERS_MAX;
+}
+
+/* Makes the entry under another name, and gives it its own when it is complete. */
+static int make_entry(const struct plan *p, const char *name, const char *key)
+{
+	struct err unused;
+	char fresh[40];
+	AUTO_CLOSE int state = state_dir_state(true, &unused);
+	AUTO_CLOSE int entries = state < 0 ? -1 : state_dir_made(state, ENTRIES, &unused);
+
+	if (entries < 0 || !make_room(entries))
+		return -1;
+	(void)snprintf(fresh, sizeof(fresh), ".new-%s-%d", name, getpid()); /* fits */
+	if (mkdirat(entries, fresh, 0700) < 0)
+		return -1;
+	AUTO_CLOSE int entry = state_dir_folder(entries, fresh, &unused);
+	if (entry >= 0 && state_dir_lock(entry, LOCK_SH | LOCK_NB) == 0 &&
+	    fill(entry, p) == 0 && write_key(entry, key) == 0 &&
+	    renameat(entries, fresh, entries, name) == 0)
+		return fd_take(&entry);
+	rm_tree_remove(entries, fresh);
+	return -1;
+}
+
+/* --- the plan --------------------------------------------------------------------- */
+
+static void show(struct step *s, const char *entry, const struct stat *tree)
+{
+	*s = (struct step){ .kind = STEP_BIND,
+			    .source = text_format("%s/tree", entry),
+			    .target = text_copy(ETC),
+			    .attr = MOUNT_ATTR_RDONLY | NO_DEVICES, /* layer: etc-readonly */
+			    .dev = tree->st_dev,
+			    .ino = tree->st_ino,
+			    .is_dir = true };
+}
+
+/* Puts the mount of the folder in front of the first step in /etc, and leaves out the
+ * steps that it replaces. */
+static void change(struct plan *p, const char *entry, const struct stat *tree)
+{
+	struct step *const old = p->steps;
+	const size_t count = p->count;
+	bool is_shown = false;
+
+	p->room = count + 1;
+	p->steps = mem_zeroed(p->room, sizeof(*p->steps));
+	p->count = 0;
+	for (size_t i = 0; i < count; i++) {
+		const enum part part = part_of(&old[i]);
+		if (part != PART_NONE && !is_shown) {
+			show(&p->steps[p->count++], entry, tree);
+			is_shown = true;
+		}
+		if (part == PART_LINK || part == PART_FILE || part == PART_COPY) {
+			step_done(&old[i]);
+			continue;
+		}
+		old[i].is_placed = part != PART_NONE;
+		p->steps[p->count++] = old[i];
+	}
+	free(old);
+}
+
+bool etc_folder_use(struct etc_folder *f, struct plan *p)
+{
+	AUTO_FREE char *state = folder_path(FOLDER_STATE);
+	AUTO_FREE char *key = state && suits(p) ? key_of(p) : NULL;
+	char name[NAME_SIZE];
+	struct stat tree;
+
+	if (!key)
+		return false;
+	put_name(name, key);
+	AUTO_FREE char *path = text_format("%s/" ENTRIES "/%s", state, name);
+	AUTO_CLOSE int entry = open_entry(path, key);
+	if (entry < 0)
+		entry = make_entry(p, name, key);
+	if (entry < 0 || fstatat(entry, "tree", &tree, AT_SYMLINK_NOFOLLOW) < 0)
+		return false;
+	change(p, path, &tree);
+	f->lock = fd_take(&entry);
+	return true;
+}

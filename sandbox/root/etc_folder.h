@@ -1,0 +1,32 @@
+/* etc_folder -- prepares the /etc of sandboxes that show the host's files.
+ *
+ * A plan shows single files of the host's /etc, each by a mount of its own, and adds
+ * links and files of hutch's.  Most launches show the same ones.  A prepared folder has
+ * copies of all these, and a launch mounts that folder instead.  Folders of the host,
+ * such as /etc/ssl, remain mounts, on empty folders there.
+ *
+ * Prepared folders are entries of .etc in the state folder: the folder "tree", and the
+ * file "key", a text of everything that decided the content.  The key names device,
+ * inode, size and time of change of each copied file, so a change on the host leads to
+ * another entry.  The entry's name is a hash of the key, and a launch compares the whole
+ * key.  Each sandbox holds a shared lock (flock(2)) on its entry; entries that no
+ * process locks are removed as soon as there are ETC_FOLDERS_MAX. */
+#pragma once
+#include <stdbool.h>
+
+struct plan;
+
+#define ETC_FOLDERS_MAX 16
+
+struct etc_folder {
+	int lock; /* owned: the entry's folder, locked; -1: none */
+};
+
+void etc_folder_init(struct etc_folder *f);
+void etc_folder_done(struct etc_folder *f);
+
+/* Changes the plan so that it mounts a prepared folder, which is made if there is none.
+ * Returns false, with the plan unchanged, if the plan cannot have one, for example
+ * since the caller mounts something in /etc, or if the folder cannot be had: the sandbox
+ * then gets the same files by the plan's own steps. */
+bool etc_folder_use(struct etc_folder *f, struct plan *p);

@@ -1,0 +1,294 @@
+#include "sandbox/root/etc_folder.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+
+#include <cmocka.h>
+
+#include "sandbox/plan/plan.h"
+#include "tests/unit/scene.h"
+
+/* Adds the step that mounts the scene's file or folder, as sandbox/plan/image.c does. */
+static struct step *add_bind(void **state, struct plan *p, const char *name,
+			     const char *target)
+{
+	struct step *s = plan_add(p, STEP_BIND, target);
+	struct stat st;
+
+	s->source = scene_path(state, name);
+	assert_int_equal(lstat(s->source, &st), 0);
+	s->dev = st.st_dev;
+	s->ino = st.st_ino;
+	s->size = st.st_size;
+	s->changed = st.st_ctim;
+	s->is_public = st.st_mode & S_IROTH;
+	s->is_dir = S_ISDIR(st.st_mode);
+	return s;
+}
+
+static struct step *add_text(struct plan *p, enum step_kind kind, const char *target,
+			     const char *text)
+{
+	struct step *s = plan_add(p, kind, target);
+
+	s->data = text_copy(text);
+	s->mode = 0644;
+	return s;
+}
+
+/* Plans a root with a file, a folder, a link and a file of hutch's in /etc. */
+static void plan_some(void **state, struct plan *p)
+{
+	plan_init(p);
+	plan_add(p, STEP_ROOT, "/");
+	(void)add_bind(state, p, "services", "/etc/services");
+	(void)add_bind(state, p, "ssl", "/etc/ssl");
+	(void)add_text(p, STEP_SYMLINK, "/etc/localtime", "/usr/share/zoneinfo/UTC");
+	(void)add_text(p, STEP_FILE, "/etc/X11/passwd", "root:x:0:0\n");
+	plan_add(p, STEP_SCRATCH, "/tmp")->mode = 01777;
+}
+
+static int setup(void **state)
+{
+	if (scene_setup(state) < 0 || setenv("XDG_RUNTIME_DIR", *state, 1) < 0)
+		return -1;
+	scene_file(state, "services", "ssh 22/tcp\n");
+	scene_dir(state, "ssl");
+	return 0;
+}
+
+static void expect_content(const char *folder, const char *name, const char *wanted)
+{
+	AUTO_FREE char *path = text_format("%s/%s", folder, name);
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	char text[64] = "";
+
+	assert_true(read(fd, text, sizeof(text) - 1) >= 0);
+	assert_string_equal(text, wanted);
+}
+
+/* Returns the number of prepared folders. */
+static size_t count_entries(void **state)
+{
+	AUTO_FREE char *path = scene_path(state, "hutch/.etc");
+	DIR *dir = opendir(path);
+	size_t count = 0;
+
+	assert_non_null(dir);
+	while (readdir(dir))
+		count++;
+	(void)closedir(dir);
+	return count - 2; /* . and .. */
+}
+
+static void test_single_files_are_copied_and_folders_stay_mounts(void **state)
+{
+	struct etc_folder f;
+	struct plan p;
+
+	plan_some(state, &p);
+	etc_folder_init(&f);
+	assert_true(etc_folder_use(&f, &p));
+	assert_int_equal(p.count, 4);
+	const struct step *folder = &p.steps[1], *ssl = &p.steps[2];
+	assert_string_equal(folder->target, "/etc");
+	assert_true(folder->attr & MOUNT_ATTR_RDONLY);
+	expect_content(folder->source, "services", "ssh 22/tcp\n");
+	expect_content(folder->source, "X11/passwd", "root:x:0:0\n");
+	AUTO_FREE char *link = text_format("%s/localtime", folder->source);
+	char to[64] = "";
+	assert_true(readlink(link, to, sizeof(to) - 1) > 0);
+	assert_string_equal(to, "/usr/share/zoneinfo/UTC");
+	assert_string_equal(ssl->target, "/etc/ssl");
+	assert_true(ssl->is_placed);
+	assert_false(p.steps[3].is_placed);
+	etc_folder_done(&f);
+	plan_done(&p);
+}
+
+/* Uses a prepared folder for the plan of plan_some(), and returns its path, allocated. */
+static char *use_once(void **state)
+{
+	struct etc_folder f;
+	struct plan p;
+
+	plan_some(state, &p);
+	etc_folder_init(&f);
+	assert_true(etc_folder_use(&f, &p));
+	char *path = text_copy(p.steps[1].source);
+	etc_folder_done(&f);
+	plan_done(&p);
+	return path;
+}
+
+static void test_the_same_files_lead_to_the_same_folder(void **state)
+{
+	AUTO_FREE char *first = use_once(state), *second = use_once(state);
+
+	assert_string_equal(first, second);
+	assert_int_equal(count_entries(state), 1);
+}
+
+static void test_a_changed_file_leads_to_another_folder(void **state)
+{
+	AUTO_FREE char *first = use_once(state);
+	scene_file(state, "services", "ssh 23/tcp\n"); /* of the same size */
+	AUTO_FREE char *second = use_once(state);
+
+	assert_string_not_equal(first, second);
+	expect_content(second, "services", "ssh 23/tcp\n");
+}
+
+static void test_a_file_that_changes_after_the_plan_is_not_copied(void **state)
+{
+	struct etc_folder f;
+	struct plan p;
+
+	plan_some(state, &p);
+	scene_file(state, "services", "changed\n");
+	etc_folder_init(&f);
+	assert_false(etc_folder_use(&f, &p));
+	assert_int_equal(p.count, 6);
+	assert_int_equal(count_entries(state), 0);
+	plan_done(&p);
+}
+
+static void test_a_file_that_is_closed_to_others_stays_a_mount(void **state)
+{
+	AUTO_FREE char *services = scene_path(state, "services");
+	struct etc_folder f;
+	struct plan p;
+
+	assert_int_equal(chmod(services, 0640), 0);
+	plan_some(state, &p);
+	etc_folder_init(&f);
+	assert_true(etc_folder_use(&f, &p));
+	assert_string_equal(p.steps[2].target, "/etc/services");
+	expect_content(p.steps[1].source, "services", "");
+	etc_folder_done(&f);
+	plan_done(&p);
+}
+
+static void test_a_file_of_one_sandbox_is_not_kept(void **state)
+{
+	struct etc_folder f;
+	struct plan p;
+
+	plan_some(state, &p);
+	add_text(&p, STEP_FILE, "/etc/hostname", "secret\n")->is_own = true;
+	etc_folder_init(&f);
+	assert_true(etc_folder_use(&f, &p));
+	expect_content(p.steps[1].source, "hostname", "");
+	assert_true(p.steps[p.count - 1].is_placed);
+	etc_folder_done(&f);
+	plan_done(&p);
+}
+
+static void test_a_mount_of_the_caller_in_etc_needs_the_plans_own_steps(void **state)
+{
+	static const char *const targets[] = { "/etc", "/etc/mine" };
+	struct etc_folder f;
+
+	for (size_t i = 0; i < ARRAY_LEN(targets); i++) {
+		struct plan p;
+		plan_some(state, &p);
+		add_bind(state, &p, "ssl", targets[i])->from = "-v";
+		etc_folder_init(&f);
+		assert_false(etc_folder_use(&f, &p));
+		assert_int_equal(p.count, 7);
+		plan_done(&p);
+	}
+}
+
+/* Spoils an entry, and expects that it is not used. */
+static void expect_unused(void **state, const char *key, mode_t mode)
+{
+	AUTO_FREE char *tree = use_once(state);
+	AUTO_FREE char *entry = text_format("%.*s", (int)(strlen(tree) - 5), tree);
+	struct etc_folder f;
+	struct plan p;
+
+	if (key) {
+		AUTO_FREE char *path = text_format("%s/key", entry);
+		AUTO_CLOSE int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+		assert_int_equal(write(fd, key, strlen(key)), strlen(key));
+	}
+	assert_int_equal(chmod(entry, mode), 0);
+	plan_some(state, &p);
+	etc_folder_init(&f);
+	assert_false(etc_folder_use(&f, &p));
+	plan_done(&p);
+}
+
+static void test_an_entry_with_another_key_is_not_used(void **state)
+{
+	expect_unused(state, "more\n", 0700);
+}
+
+static void test_an_entry_that_others_may_write_to_is_not_used(void **state)
+{
+	expect_unused(state, NULL, 0770);
+}
+
+static void test_entries_that_no_sandbox_uses_are_removed(void **state)
+{
+	struct etc_folder alive;
+	struct plan p;
+
+	plan_some(state, &p);
+	etc_folder_init(&alive);
+	assert_true(etc_folder_use(&alive, &p));
+	for (int i = 1; i < ETC_FOLDERS_MAX; i++) {
+		AUTO_FREE char *text = text_format("%d\n", i);
+		scene_file(state, "services", text);
+		AUTO_FREE char *unused = use_once(state);
+	}
+	assert_int_equal(count_entries(state), ETC_FOLDERS_MAX);
+	scene_file(state, "services", "one more\n");
+	AUTO_FREE char *last = use_once(state);
+	assert_int_equal(count_entries(state), 2);
+	expect_content(p.steps[1].source, "services", "ssh 22/tcp\n");
+	expect_content(last, "services", "one more\n");
+	etc_folder_done(&alive);
+	plan_done(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			test_single_files_are_copied_and_folders_stay_mounts, setup,
+			scene_teardown),
+		cmocka_unit_test_setup_teardown(
+			test_the_same_files_lead_to_the_same_folder, setup,
+			scene_teardown),
+		cmocka_unit_test_setup_teardown(
+			test_a_changed_file_leads_to_another_folder, setup,
+			scene_teardown),
+		cmocka_unit_test_setup_teardown(
+			test_a_file_that_changes_after_the_plan_is_not_copied, setup,
+			scene_teardown),
+		cmocka_unit_test_setup_teardown(
+			test_a_file_that_is_closed_to_others_stays_a_mount, setup,
+			scene_teardown),
+		cmocka_unit_test_setup_teardown(test_a_file_of_one_sandbox_is_not_kept,
+						setup, scene_teardown),
+		cmocka_unit_test_setup_teardown(
+			test_a_mount_of_the_caller_in_etc_needs_the_plans_own_steps,
+			setup, scene_teardown),
+		cmocka_unit_test_setup_teardown(
+			test_an_entry_with_another_key_is_not_used, setup,
+			scene_teardown),
+		cmocka_unit_test_setup_teardown(
+			test_an_entry_that_others_may_write_to_is_not_used, setup,
+			scene_teardown),
+		cmocka_unit_test_setup_teardown(
+			test_entries_that_no_sandbox_uses_are_removed, setup,
+			scene_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
