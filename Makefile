@@ -248,7 +248,7 @@ USES_rootfs-tools := base policy/json policy archive store sandbox/kernel sandbo
 
 FILES_cli := apply arena audit audit_show belt bridge change_line changes copy_request cp diff \
     doctor events exec foreign_verbs stats_poll consent choose \
-    remote_notes inspect copy_dest logs net_log net_main plugin plugin_install policy pool pool_client port copy_worker ps ps_row rm run stats lifecycle \
+    remote_notes inspect copy_dest logs net_log net_main plugin plugin_install policy pool pool_client port copy_worker ps ps_row ps_usage rm run stats lifecycle \
     stream update why why_live
 USES_cli := base policy/plugin policy/egress policy protocol archive store sandbox/kernel sandbox/cgroup sandbox/state \
     sandbox/plan sandbox/root sandbox/launch sandbox/landlock sandbox/learn sandbox/explain \

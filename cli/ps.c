@@ -1,8 +1,7 @@
 /* hutch ps: lists sandboxes.
  *
- * Names and states are read from the registry's files.  CPU and memory are
- * asked of the supervisors, and only if there are few: waking a thousand
- * processes takes too long for a list; `hutch stats` does it. */
+ * Names and states are read from the registry's files, and what sandboxes use from the
+ * kernel's (ps_usage.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,17 +17,13 @@
 #include "cli/common/report.h"
 #include "cli/common/table.h"
 #include "cli/ps_row.h"
+#include "cli/ps_usage.h"
 #include "cli/stats_poll.h"
 #include "cli/verbs.h"
 #include "rootfs-tools/changes/kept_changes.h"
 #include "sandbox/launch/result.h"
 #include "sandbox/state/registry.h"
 #include "sandbox/state/saved_spec.h"
-
-/* If there are more than ASKED_MAX sandboxes, no supervisor is asked for CPU and
- * memory. ASKED_MS is the time limit for all answers together. */
-#define ASKED_MAX 100
-#define ASKED_MS  200
 
 static struct json_view scan(const char *text)
 {
@@ -129,26 +124,6 @@ static int64_t changes_kept(const struct cow_list *kept, const char *id)
 
 /* --- all ------------------------------------------------------------------- */
 
-/* Live sandboxes come first in the list. */
-static size_t count_live(const struct registry_list *list)
-{
-	size_t live = 0;
-
-	while (live < list->count && list->items[live].status != REGISTRY_ENDED)
-		live++;
-	return live;
-}
-
-static struct sample *ask(const struct registry_list *list, size_t live)
-{
-	struct sample *samples = mem_zeroed(live, sizeof(*samples));
-
-	for (size_t i = 0; i < live; i++)
-		samples[i].name = list->items[i].name;
-	gather(samples, live, ASKED_MS);
-	return samples;
-}
-
 /* The state that is kept of ended sandboxes: changes in copy-on-write folders, and
  * specifications to start a sandbox again. */
 struct remains {
@@ -159,9 +134,7 @@ struct remains {
 static void print(const struct registry_list *list, const struct remains *kept,
 		  const struct ps_options *o, int64_t now)
 {
-	const size_t live = count_live(list);
-	const bool asks = !o->is_quiet && live <= ASKED_MAX;
-	AUTO_FREE struct sample *samples = asks ? ask(list, live) : NULL;
+	AUTO_FREE struct sample *samples = mem_zeroed(list->count, sizeof(*samples));
 	AUTO_FREE struct row *rows = mem_zeroed(list->count, sizeof(*rows));
 
 	size_t count = 0;
@@ -170,13 +143,14 @@ static void print(const struct registry_list *list, const struct remains *kept,
 			.item = &list->items[i],
 			.info = scan(list->items[i].info),
 			.record = scan(list->items[i].record),
-			.used = asks && i < live ? &samples[i] : NULL,
 			.is_kept = is_saved_spec(&kept->saved_specs, list->items[i].id),
 			.changes = changes_kept(&kept->changes, list->items[i].id)
 		};
 		if (ps_row_fits(&row, &o->filters))
 			rows[count++] = row;
 	}
+	if (!o->is_quiet)
+		ps_usage(rows, samples, count, o->is_json || o->format);
 	ps_print(rows, count, o, now);
 }
 

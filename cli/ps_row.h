@@ -22,7 +22,8 @@ struct row {
 	const struct registry_item *item;
 	struct json_view info, record; /* the contents of the sandbox's files; no
 					* value: the file does not exist */
-	const struct sample *used;     /* NULL: the supervisor was not asked */
+	const struct sample *used;     /* NULL: the sandbox has ended, or
+					* the list has names alone */
 	bool is_kept;		       /* the sandbox can be started again */
 	int64_t changes; /* bytes of kept changes; -1: none, or not counted */
 };

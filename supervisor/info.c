@@ -175,6 +175,8 @@ char *supervisor_info(const struct supervisor *s)
 	AUTO_FREE char *labels = label_print(&p->labels);
 	AUTO_FREE char *limits = supervisor_limits(s);
 	AUTO_FREE char *egress = net_info(s);
+	AUTO_FREE char *cgroup = l->cgroup.procs >= 0 ? cgroup_commands_path(&l->cgroup)
+						      : NULL;
 	AUTO_FREE char *user = text_format("%u:%u", l->plan.uid, l->plan.gid);
 	const struct err *lost = &s->pause.lost;
 	struct buffer b;
@@ -199,6 +201,7 @@ char *supervisor_info(const struct supervisor *s)
 	put_plugins(s, &b);
 	main_process_put(s, &b);
 	json_write_number(&b, "pid", l->sandbox.pid);
+	json_write_text(&b, "cgroup", cgroup);
 	json_write_text(&b, "version", HUTCH_VERSION);
 	json_write_text(&b, "confined", confine_name(s->has_landlock));
 	result_write_degraded(&b, l->degraded);

@@ -329,13 +329,28 @@ void cgroup_usage(const struct cgroup *c, struct usage *ret)
 	ret->pids_refused = read_count(c->cmds, "pids.events", "max");
 }
 
-void cgroup_consumption(const struct cgroup *c, struct consumption *ret)
+static void read_consumption(int cmds, bool has_cpu, struct consumption *ret)
 {
 	*ret = (struct consumption){
-		.memory = read_count(c->cmds, "memory.current", ""),
-		.cpu_us = read_count(c->cmds, "cpu.stat", "usage_usec"),
-		.pids = read_count(c->cmds, "pids.current", ""),
+		.memory = read_count(cmds, "memory.current", ""),
+		.cpu_us = has_cpu ? read_count(cmds, "cpu.stat", "usage_usec") : 0,
+		.pids = read_count(cmds, "pids.current", ""),
 	};
+}
+
+void cgroup_consumption(const struct cgroup *c, struct consumption *ret)
+{
+	read_consumption(c->cmds, true, ret);
+}
+
+bool cgroup_look(const char *commands, bool has_cpu, struct consumption *ret)
+{
+	AUTO_CLOSE int cmds = open(commands, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (cmds < 0)
+		return false;
+	read_consumption(cmds, has_cpu, ret);
+	return true;
 }
 
 int cgroup_freeze(const struct cgroup *c, bool is_frozen, struct err *e)

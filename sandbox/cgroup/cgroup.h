@@ -80,6 +80,12 @@ void cgroup_usage(const struct cgroup *c, struct usage *ret);
 struct consumption;
 void cgroup_consumption(const struct cgroup *c, struct consumption *ret);
 
+/* The same by the path of the folder cmds/, for a process that is not the supervisor.
+ * The time of the processor costs as much as all else, since the kernel adds it up when
+ * it is read: without `has_cpu` it is 0.  Returns false, with `ret` untouched, if there
+ * is no such folder. */
+bool cgroup_look(const char *commands, bool has_cpu, struct consumption *ret);
+
 /* Freezes or continues every process in cmds/.  With is_split the executor is not in
  * cmds/ and goes on running. */
 int cgroup_freeze(const struct cgroup *c, bool is_frozen, struct err *e);

@@ -17,19 +17,68 @@
 #define PIDS_MAX 8192
 #define FILE_MAX (128u << 10)
 
-struct herd {
-	pid_t pids[PIDS_MAX];
-	size_t count, threads;
+/* One process by its /proc/PID/stat; all is 0 if that cannot be read. */
+struct member {
+	pid_t pid;
+	uint64_t threads, resident, own_us, waited_us;
 };
 
+struct herd {
+	struct member *members; /* owned */
+	size_t count, room, threads;
+};
+
+/* openat(2), since musl's open() costs a system call more for O_CLOEXEC. */
 static char *read_proc(const char *path)
 {
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	AUTO_CLOSE int fd = openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 	char *text = NULL;
 	size_t len;
 
 	return fd < 0 || io_read_file(fd, path, FILE_MAX, &text, &len, NULL) < 0 ? NULL
 										 : text;
+}
+
+static char *read_stat(pid_t pid)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	return read_proc(path);
+}
+
+/* Reads fields 14 to 17, 20 and 24 (proc(5)): the process's own time of the processor, that
+ * of the children that it has waited for, its threads, and its resident pages.  The name,
+ * field 2, may hold anything, so the parsing begins behind the last parenthesis, and all
+ * fields from 4 on are numbers. */
+static struct member parse_stat(pid_t pid, const char *text)
+{
+	enum { OWN = 14, WAITED = 16, THREADS = 20, PAGES = 24 };
+	const char *state = text ? strrchr(text, ')') : NULL;
+	const uint64_t tick_us = 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
+	uint64_t fields[PAGES + 1] = { 0 };
+
+	if (!state || strlen(state) < 4)
+		return (struct member){ .pid = pid };
+	char *at = (char *)state + 3;
+	for (int i = 4; i <= PAGES; i++)
+		fields[i] = strtoull(at, &at, 10);
+	return (struct member){
+		.pid = pid,
+		.threads = fields[THREADS],
+		.resident = fields[PAGES] * (uint64_t)sysconf(_SC_PAGESIZE),
+		.own_us = (fields[OWN] + fields[OWN + 1]) * tick_us,
+		.waited_us = (fields[WAITED] + fields[WAITED + 1]) * tick_us,
+	};
+}
+
+static void add(struct herd *h, pid_t pid, const char *stat)
+{
+	if (h->count == h->room) {
+		h->room = h->room ? h->room * 2 : 8;
+		h->members = mem_resize(h->members, h->room, sizeof(*h->members));
+	}
+	h->members[h->count++] = parse_stat(pid, stat);
 }
 
 /* Adds the children that a thread has made (/proc/PID/task/TID/children, proc(5)). */
@@ -40,60 +89,56 @@ static void add_children(struct herd *h, pid_t pid, const char *thread)
 	(void)snprintf(path, sizeof(path), "/proc/%d/task/%s/children", (int)pid, thread);
 	AUTO_FREE char *text = read_proc(path);
 	char *rest = text;
-	for (char *word; rest && (word = strsep(&rest, " "));)
-		if (*word && h->count < PIDS_MAX)
-			h->pids[h->count++] = (pid_t)atoi(word);
+	h->threads++;
+	for (char *word; rest && (word = strsep(&rest, " "));) {
+		if (!*word || h->count == PIDS_MAX)
+			continue;
+		AUTO_FREE char *stat = read_stat((pid_t)atoi(word));
+		add(h, (pid_t)atoi(word), stat);
+	}
 }
 
-static void look_at(struct herd *h, pid_t pid)
+static void look_at(struct herd *h, const struct member *m)
 {
+	const pid_t pid = m->pid;
 	struct dirent *entry;
 	char path[64];
 
+	/* The only thread has the process's number. */
+	(void)snprintf(path, sizeof(path), "%d", (int)pid);
+	if (m->threads == 1)
+		return add_children(h, pid, path);
 	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	DIR *dir = opendir(path);
-	while (dir && (entry = readdir(dir)) && h->threads < PIDS_MAX) {
-		if (entry->d_name[0] == '.')
-			continue;
-		h->threads++;
-		add_children(h, pid, entry->d_name);
-	}
+	while (dir && (entry = readdir(dir)) && h->threads < PIDS_MAX)
+		if (entry->d_name[0] != '.')
+			add_children(h, pid, entry->d_name);
 	if (dir)
 		(void)closedir(dir); /* an error is harmless: the folder was only read */
 }
 
-/* Collects `init` and all its descendants.  If a process ends meanwhile and another
- * process gets its pid, this one measurement counts a foreign process. */
-static void gather(struct herd *h, pid_t init)
+/* Collects `init`, whose /proc/PID/stat is `stat`, and all its descendants.  If a process
+ * ends meanwhile and another process gets its pid, this one measurement counts a foreign
+ * process. */
+static void gather(struct herd *h, pid_t init, const char *stat)
 {
-	h->pids[h->count++] = init;
+	add(h, init, stat);
 	for (size_t i = 0; i < h->count; i++)
-		look_at(h, h->pids[i]);
-}
-
-/* Returns the resident memory in bytes, from the second number of /proc/PID/statm. */
-static uint64_t resident(pid_t pid)
-{
-	char path[64];
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
-	AUTO_FREE char *text = read_proc(path);
-	const char *blank = text ? strchr(text, ' ') : NULL;
-	return blank ? strtoull(blank, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+		look_at(h, &h->members[i]);
 }
 
 /* Returns in bytes the process's share of the memory that it has mapped and of its
  * memory that is swapped out.  A page that N processes share counts as 1/N page. */
-static uint64_t proportional(pid_t pid)
+static uint64_t proportional(const struct member *m)
 {
 	static const char *const keys[] = { "\nPss:", "\nSwapPss:" };
 	uint64_t kib = 0;
 	char path[64];
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", (int)pid);
+	(void)snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", (int)m->pid);
 	AUTO_FREE char *text = read_proc(path);
 	if (!text)
-		return resident(pid);
+		return m->resident;
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
 		const char *at = strstr(text, keys[i]);
 		kib += at ? strtoull(at + strlen(keys[i]), NULL, 10) : 0;
@@ -103,45 +148,48 @@ static uint64_t proportional(pid_t pid)
 
 uint64_t watchdog_measure(pid_t init, uint64_t limit)
 {
-	AUTO_FREE struct herd *h = mem_zeroed(1, sizeof(*h));
+	AUTO_FREE char *stat = read_stat(init);
 	uint64_t rough = 0, exact = 0;
-	gather(h, init);
-	for (size_t i = 0; i < h->count; i++)
-		rough += resident(h->pids[i]);
-	for (size_t i = 0; rough > limit && i < h->count; i++)
-		exact += proportional(h->pids[i]);
+	struct herd h = { 0 };
+
+	gather(&h, init, stat);
+	for (size_t i = 0; i < h.count; i++)
+		rough += h.members[i].resident;
+	for (size_t i = 0; rough > limit && i < h.count; i++)
+		exact += proportional(&h.members[i]);
+	free(h.members);
 	return rough > limit ? exact : rough;
 }
 
-/* Returns the processor time in microseconds, from fields 14 to 17 of
- * /proc/PID/stat: the process's own time, and that of the children that it has
- * waited for.  The process's name, field 2, may hold anything, so the parsing begins
- * behind the last parenthesis. */
-static uint64_t cpu_of(pid_t pid, bool is_init)
+/* Adds up what the descendants of `init` use. */
+static void add_up(pid_t init, const char *stat, struct consumption *ret)
 {
-	unsigned long own[2] = { 0 }, waited[2] = { 0 };
-	char path[64];
+	struct herd h = { 0 };
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	AUTO_FREE char *text = read_proc(path);
-	const char *at = text ? strrchr(text, ')') : NULL;
-	if (!at ||
-	    sscanf(at, ") %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lu %lu %lu %lu",
-		   &own[0], &own[1], &waited[0], &waited[1]) != 4)
-		return 0;
-	uint64_t ticks = waited[0] + waited[1] + (is_init ? 0 : own[0] + own[1]);
-	return ticks * (1000000 / (uint64_t)sysconf(_SC_CLK_TCK));
+	gather(&h, init, stat);
+	*ret = (struct consumption){ .cpu_us = h.members[0].waited_us,
+				     .pids = h.count - 1 };
+	for (size_t i = 1; i < h.count; i++) {
+		ret->cpu_us += h.members[i].own_us + h.members[i].waited_us;
+		ret->memory += h.members[i].resident;
+	}
+	free(h.members);
 }
 
 void watchdog_consumption(pid_t init, struct consumption *ret)
 {
-	AUTO_FREE struct herd *h = mem_zeroed(1, sizeof(*h));
+	AUTO_FREE char *stat = read_stat(init);
 
-	*ret = (struct consumption){ 0 };
-	gather(h, init);
-	for (size_t i = 0; i < h->count; i++) {
-		ret->cpu_us += cpu_of(h->pids[i], i == 0);
-		ret->memory += i ? resident(h->pids[i]) : 0;
-	}
-	ret->pids = h->count - 1;
+	add_up(init, stat, ret);
+}
+
+bool watchdog_look(pid_t init, struct consumption *ret)
+{
+	AUTO_FREE char *stat = read_stat(init);
+	const char *name = stat ? strchr(stat, '(') : NULL;
+
+	if (!name || strncmp(name, "(hutch-executor)", 16) != 0)
+		return false;
+	add_up(init, stat, ret);
+	return true;
 }

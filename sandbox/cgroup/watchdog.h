@@ -6,6 +6,7 @@
  * has mapped (a memfd, a pipe).  RLIMIT_AS would be no substitute: sanitizers,
  * Go and V8 reserve far more than they use. */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -27,3 +28,8 @@ struct consumption {
 
 /* Measures the resources that all descendants of `init` use, without those of `init`. */
 void watchdog_consumption(pid_t init, struct consumption *ret);
+
+/* The same for a process that is not the supervisor of that sandbox.  Returns false, with
+ * `ret` untouched, if the process `init` is no executor: it has ended, /proc hides it, or
+ * the number is of another pid namespace. */
+bool watchdog_look(pid_t init, struct consumption *ret);

@@ -4,6 +4,7 @@ thousand at once, and how many a second can be made and removed.
 All by the command line, as a user or a script runs it, including its own start.
 """
 
+import json
 import os
 import subprocess
 import time
@@ -88,22 +89,34 @@ def memory_of_all():
                for p in [one, *measure.children_of(one)]), len(pids)
 
 
+def measure_list(hutch):
+    """Returns the ms of the middle one of several looks, and of how many sandboxes
+    the memory and the number of processes are told."""
+    looks = []
+    for _ in range(LOOKS):
+        start = time.perf_counter()
+        call(hutch, "ps")
+        looks.append((time.perf_counter() - start) * 1e3)
+    said = subprocess.run([hutch, "ps", "--json"], check=True, capture_output=True)
+    told = sum(box["memory_bytes"] is not None and box["pids"] is not None
+               for box in json.loads(said.stdout))
+    return round(sorted(looks)[LOOKS // 2], 2), told
+
+
 def measure_many(hutch):
     names = [f"m{n}" for n in range(ALIVE)]
     took = side_by_side(lambda name: call(hutch, "create", name), names)
     try:
         kib, count = memory_of_all()
         answered = side_by_side(lambda name: call(hutch, "exec", name, "/bin/true"), names)
-        looks = []
-        for _ in range(LOOKS):
-            start = time.perf_counter()
-            call(hutch, "ps")
-            looks.append((time.perf_counter() - start) * 1e3)
+        ps_ms, told = measure_list(hutch)
+        side_by_side(lambda name: call(hutch, "exec", "-d", name, "/bin/sleep", "1000"), names)
+        busy_ms, _ = measure_list(hutch)
     finally:
         ended = side_by_side(lambda name: call(hutch, "rm", "-f", name), names)
     return {"count": count, "create_s": round(took, 2), "exec_s": round(answered, 2),
             "remove_s": round(ended, 2), "kib_each": round(kib / count, 1),
-            "ps_ms": round(sorted(looks)[LOOKS // 2], 2)}
+            "ps_ms": ps_ms, "ps_told": told, "ps_busy_ms": busy_ms}
 
 
 def measure_named(timer, hutch, bwrap, rounds):

@@ -159,7 +159,9 @@ def named_rows(result):
         f"  as many launches of bwrap in the same way: {figure(known['rate']['bwrap'], 0)} a second",
         f"  {many['count']} alive: created in {many['create_s']} s, a process in each in "
         f"{many['exec_s']} s, removed in {many['remove_s']} s",
-        f"  private memory of each {many['kib_each']} KiB; hutch ps {many['ps_ms']} ms"])
+        f"  private memory of each {many['kib_each']} KiB",
+        f"  hutch ps {many['ps_ms']} ms, with the memory and the processes of {many['ps_told']}; "
+        f"{many['ps_busy_ms']} ms if a process runs in each"])
 
 
 def flood_rows(result):

@@ -15,8 +15,8 @@ EXITED = {"process", "exit_code", "signal", "timed_out", "user_s", "sys_s"}
 RESULTS = {
     "hello": {"protocol", "version", "name", "id", "state"},
     "info": {"name", "id", "image", "state", "created", "labels", "isolation", "workspace", "mounts", "ports", "env",
-             "user", "limits", "network", "egress", "plugins", "main", "pid", "version", "confined", "degraded",
-             "unprotected", "lease"},
+             "user", "limits", "network", "egress", "plugins", "main", "pid", "cgroup", "version", "confined",
+             "degraded", "unprotected", "lease"},
     "stats": {"cpu_s", "memory_bytes", "memory_limit", "pids", "pids_limit", "by"},
     "exec.start": {"process", "pid"},
     "exec.wait": EXITED,

@@ -397,6 +397,19 @@ narrow() {
 	[[ $(value '[0]["workspace"]') == "\"$T/p\"" ]]
 }
 
+@test "ps tells what a sandbox uses without its supervisor, which is stopped meanwhile" {
+	make box
+	"$HUTCH" exec -d box sh -c 'sleep 1000 & exec sleep 1000' >started
+	hutch inspect box
+	supervisor=$(ps -o ppid= -p "$(value '[0]["pid"]')")
+	kill -STOP $supervisor
+	hutch ps --json
+	kill -CONT $supervisor
+	# The shell may not have made its child yet.
+	[[ $(value '[0]["pids"]') == [12] && $(value '[0]["cpu_s"]') =~ ^[0-9.]+$ ]]
+	(($(value '[0]["memory_bytes"]') > 0))
+}
+
 @test "stats and events tell what is used and what has happened" {
 	make box
 	"$HUTCH" exec box true

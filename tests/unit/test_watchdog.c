@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -119,6 +120,73 @@ static void test_one_that_has_gone_uses_nothing(void **state)
 	assert_int_equal(watchdog_measure(pid, 0), 0);
 }
 
+/* --- seen by another process than the supervisor ------------------------------------- */
+
+static void *fork_and_wait(void *arg)
+{
+	if (fork() != 0 && write(*(int *)arg, "", 1) != 1)
+		_exit(1);
+	for (;;)
+		(void)pause();
+	return NULL;
+}
+
+/* Starts a process of that name, whose only child is of a second thread, and returns its
+ * pid.  It leads a process group of its own. */
+static pid_t start(const char *name)
+{
+	int ends[2];
+	char byte;
+
+	assert_int_equal(pipe(ends), 0);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		pthread_t thread;
+		(void)setpgid(0, 0);
+		(void)prctl(PR_SET_NAME, name);
+		if (pthread_create(&thread, NULL, fork_and_wait, &ends[1]) == 0)
+			(void)pthread_join(thread, NULL);
+		_exit(1);
+	}
+	assert_int_equal(read(ends[0], &byte, 1), 1);
+	own_close(&ends[0]);
+	own_close(&ends[1]);
+	return pid;
+}
+
+static void stop(pid_t pid)
+{
+	assert_int_equal(kill(-pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void test_a_look_counts_children_of_each_thread(void **state)
+{
+	struct consumption used = { 0 };
+	pid_t pid = start("hutch-executor");
+
+	(void)state;
+	bool is_seen = watchdog_look(pid, &used);
+	stop(pid);
+	assert_true(is_seen);
+	assert_int_equal(used.pids, 1);
+	assert_true(used.memory > 0);
+}
+
+static void test_a_look_takes_no_other_program(void **state)
+{
+	struct consumption used = { .pids = 7 };
+	pid_t pid = start("hutch-executo");
+
+	(void)state;
+	bool is_seen = watchdog_look(pid, &used);
+	stop(pid);
+	assert_false(is_seen);
+	assert_false(watchdog_look(pid, &used));
+	assert_int_equal(used.pids, 7);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -127,6 +195,8 @@ int main(void)
 		cmocka_unit_test(test_shared_memory_counts_once),
 		cmocka_unit_test(test_a_rough_look_is_no_less),
 		cmocka_unit_test(test_one_that_has_gone_uses_nothing),
+		cmocka_unit_test(test_a_look_counts_children_of_each_thread),
+		cmocka_unit_test(test_a_look_takes_no_other_program),
 	};
 
 	(void)alarm(PATIENCE_S);

@@ -331,6 +331,7 @@ try 'E72: with a limit that is more than the machine has they are not' unlimited
 # In a named sandbox the limits hold for each command that enters it, and `hutch pause`
 # stops it by the cgroup's freezer.
 named() {
+	local supervisor
 	"$H" create --memory 64m --pids-limit 50 -v "$HOG:/hog:ro" "box" || return
 	"$H" exec "box" /hog heap
 	[ $? = 137 ] || { echo "the hog was not killed"; return 1; }
@@ -338,6 +339,11 @@ named() {
 	"$H" stats --json --no-stream "box" >"$T/stats"
 	cat "$T/stats"
 	grep -q '"memory_limit": *67108864' "$T/stats" || return
+	"$H" inspect box | grep -q "\"cgroup\": *\"$GROUP/hutch-.*/cmds\"" || return
+	supervisor=$(ps -o ppid= -p "$("$H" inspect box | grep -o '"pid": *[0-9]*' | grep -o '[0-9]*$')")
+	"$H" exec -d box sleep 1000 >/dev/null && kill -STOP $supervisor &&
+		"$H" ps --json >"$T/ps" && kill -CONT $supervisor || return
+	grep -q '"memory_bytes":[1-9][0-9]*,"pids":1,' "$T/ps" || { cat "$T/ps"; return 1; }
 	"$H" exec -d "box" /hog spin 4 >/dev/null
 	"$H" pause "box" || return
 	grep -qx 'frozen 1' "$GROUP"/hutch-*/cmds/cgroup.events || return
