@@ -12,7 +12,8 @@
 #	make image-test	package managers in an image of Debian's
 #	make clients-test	pip, git, Chromium and others with --network allow
 #	make engines-test	other projects' suites, and container engines, with a runtime
-#	make bench	against the kernel's own price and other tools
+#	make bench	against the kernel's own price and other tools (ONLY=launch,named)
+#	make bench-guard	what got more than 3 % worse since the commit BASE
 #	make install	PREFIX=/usr/local, DESTDIR=, APPARMOR=auto|yes|no
 #	make dist	packages of a release, in build/dist; make dist-test tries them
 #
@@ -1026,11 +1027,15 @@ $(FUZZ_BIN):
 # --- bench -----------------------------------------------------------------
 
 # floor is linked as hutch is, or the ratio would compare two C libraries.
-.PHONY: bench
+.PHONY: bench bench-guard
 BENCH := $(B)/bench/timer $(B)/bench/nothing $(B)/bench/floor $(B)/bench/judge \
          $(B)/bench/single/hutch $(B)/tests/run/layer
 bench: all $(BENCH)
-	tests/bench/bench.py --build $(B) $(BENCH_FLAGS)
+	tests/bench/bench.py --build $(B) $(if $(ONLY),--only $(ONLY)) $(BENCH_FLAGS)
+
+# Two minutes beside a build of the commit BASE (tests/bench/base.sh), which is made once and kept.
+bench-guard: all $(B)/bench/timer
+	tests/bench/guard.py --build $(B) $(if $(BASE),--base $(BASE))
 
 $(B)/bench/floor: $(B)/musl/tests/bench/floor.o
 	@mkdir -p $(@D)

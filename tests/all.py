@@ -315,6 +315,11 @@ def layers(place):
                            TOP / place.build.relative_to(place.top)], alone=True, bound=7200)
 
 
+def guard(place):
+    """Compares launch, life, action and memory with an earlier build."""
+    yield Suite("bench guard", [TOP / "tests/bench/guard.py", "--build", place.build], alone=True)
+
+
 def lint(_place):
     """Runs the checks of the sources, in a tree where git knows the files."""
     for path in sorted((TOP / "tests/lint").glob("*.py")):
@@ -329,11 +334,12 @@ TIERS = {
     "endure": endure, "endure-short": endure_short, "soak": soak, "vm-many": vm_many,
     "vm-systemd": vm_systemd, "vm-qemu": vm_qemu, "vm-qemu-few": vm_qemu_few, "packages": packages,
     "clients": clients, "layers": layers, "fresh": fresh, "dist": dist,
+    "guard": guard,
 }
 LISTS = {
     "ci": "vm run endure-short escape unit fuzz lint clock",
     "nightly": "endure vm-many run-many run-root run-sanitized packages clients escape unit unit-gcc"
-               " inside fuzz-long lint clock escape-table vm-systemd vm-qemu-few layers dist fresh",
+               " inside fuzz-long lint clock escape-table vm-systemd vm-qemu-few layers dist fresh guard",
 }
 OF_ROOT = {"vm-systemd", "vm-qemu", "vm-qemu-few", "packages", "clients", "run-root", "dist", "fresh"}
 

@@ -2,14 +2,15 @@
 """bench -- the costs of hutch and of its peers, in one run on one machine.
 
     bench.py [--build DIR] [--rounds N] [--user NAME] [--as-root] [--json FILE] [--check]
-             [--limits]
+             [--only PART[,PART...]] [--limits]
 
 As root it becomes an ordinary user first (--user, else `hutch-test` if there is
 one, else `nobody`) and, with --as-root, does everything once more as root.  A
 time is never a failure, except with --check, which exits 1 where the goals of a
 launch are missed.  Always failures are: no bwrap, since there would be nothing
 to compare with; a floor that does not do the same as hutch; mounts or folders
-that launches left behind.  With --limits the bench measures only the launch
+that launches left behind.  --only names the
+parts to measure.  With --limits the bench measures only the launch
 with limits, as the calling user, and prints one line; a command that fails is a
 failure.  README.md beside this file says what each figure means.
 """
@@ -60,6 +61,14 @@ AT_ONCE = (100, 200)
 ONE_BY_ONE = 200
 
 
+def chosen_parts(text):
+    wanted = [name for name in text.split(",") if name]
+    for name in wanted:
+        if name not in PARTS:
+            raise argparse.ArgumentTypeError(f"'{name}' is no part; parts are {' '.join(PARTS)}")
+    return wanted
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", default=os.path.join(HERE, "../../build"))
@@ -68,6 +77,7 @@ def parse_arguments():
     parser.add_argument("--as-root", action="store_true")
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--only", metavar="PART[,PART...]", type=chosen_parts, default=[])
     parser.add_argument("--limits", action="store_true")
     options = parser.parse_args()
     options.build = os.path.realpath(options.build)
@@ -229,6 +239,16 @@ def measure_serve(bench, result):
     result["serve"] = serve.measure_serve(bench.rows.hutch_path)
 
 
+PARTS = {
+    "launch": measure_launches, "volumes": measure_volumes, "series": measure_series,
+    "together": measure_together, "memory": measure_memory, "actions": measure_actions,
+    "sessions": measure_sessions, "floods": measure_floods, "named": measure_named,
+    "search": measure_search, "judge": measure_judge, "unpack": measure_unpack,
+    "past": measure_past, "bwrap": measure_bwrap, "ports": measure_ports,
+    "egress": measure_egress, "serve": measure_serve,
+}
+
+
 @contextlib.contextmanager
 def folders():
     """A folder for scratch files and XDG_RUNTIME_DIR.  A login makes the latter
@@ -244,7 +264,7 @@ class Bench:
     """Shared by the measurements: programs, scratch folders, the timer."""
 
     def __init__(self, options, work, runtime):
-        self.rounds = options.rounds
+        self.rounds, self.only = options.rounds, options.only
         self.rows = rows.Rows(options.build, work)
         self.timer = measure.Timer(options.build)
         self.work = work
@@ -262,15 +282,12 @@ class Bench:
     def run(self):
         result = {"uid": os.getuid(), "kernel": platform.release(),
                   "machine": platform.machine(), "cores": os.cpu_count(),
-                  "rounds": self.rounds, "load": os.getloadavg()[0]}
+                  "rounds": self.rounds, "load": os.getloadavg()[0], "only": self.only}
         self.rows.write_table()
         result["differences"] = self.rows.differences()
-        for part in (measure_launches, measure_volumes, measure_series,
-                     measure_together, measure_memory, measure_actions,
-                     measure_sessions, measure_floods, measure_named, measure_search, measure_judge,
-                     measure_unpack,
-                     measure_past, measure_bwrap, measure_ports, measure_egress, measure_serve):
-            part(self, result)
+        for name, measure_part in PARTS.items():
+            if name in self.only or not self.only:
+                measure_part(self, result)
         result["goals"] = goals.judge(result)
         return result
 

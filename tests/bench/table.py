@@ -286,15 +286,22 @@ def verdicts(result):
     rows = [["", "at most", "measured", ""]]
     rows += [[goal["what"], figure(goal["at_most"]),
               "not measured" if goal["value"] is None else figure(goal["value"]),
-              words[goal["met"]]] for goal in result["goals"]]
-    return block("Goals", rows)
+              words[goal["met"]]] for goal in result["goals"]
+             if goal["value"] is not None or not result["only"]]
+    return block("Goals", rows) if len(rows) > 1 else []
 
 
 def render(result):
     who = "root" if result["uid"] == 0 else f"uid {result['uid']}"
     head = [f"hutch bench: {who}, kernel {result['kernel']}, {result['machine']}, "
             f"{result['cores']} cores, load {result['load']:.2f} before", ""]
-    parts = (launches, volumes, series, together, memory, action_rows, session_rows, flood_rows, named_rows,
-             search_rows, judge_rows, unpack_rows, pull_rows, past_rows, bwrap_rows, port_rows, egress_rows,
-             serve_rows, verdicts)
-    return "\n".join(head + [line for part in parts for line in part(result)])
+    return "\n".join(head + [line for part, rows in PARTS.items() if part in result
+                             for line in rows(result)] + verdicts(result))
+
+
+# By their keys in the result, of which a run with --only has few.
+PARTS = {"launch": launches, "volumes": volumes, "series": series, "together": together,
+         "memory": memory, "actions": action_rows, "sessions": session_rows, "floods": flood_rows,
+         "named": named_rows, "search": search_rows, "judge": judge_rows, "unpack": unpack_rows,
+         "pull": pull_rows, "past": past_rows, "bwrap": bwrap_rows, "ports": port_rows,
+         "egress": egress_rows, "serve": serve_rows}
