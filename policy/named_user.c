@@ -30,6 +30,15 @@ static int read_id(const char *text, uint32_t *ret)
 	return 0;
 }
 
+/* Root is the user 0 in every image. */
+static int check_root(const char *user, const struct named_user *u, struct err *e)
+{
+	if (strcmp(u->name, "root") != 0 || (u->uid == 0 && u->gid == 0))
+		return 0;
+	(void)err_set(e, ERR_USAGE, "-u %.80s: root has the ids 0:0 inside", user);
+	return err_remedy(e, "leave the ids out, or name another user");
+}
+
 int named_user_read(const char *user, struct named_user *ret, struct err *e)
 {
 	const size_t len = strcspn(user, "=");
@@ -39,16 +48,22 @@ int named_user_read(const char *user, struct named_user *ret, struct err *e)
 
 	if (group)
 		*group++ = '\0';
-	if (!is_name(user, len) || read_id(ids, &u.uid) < 0 ||
-	    (group && read_id(group, &u.gid) < 0))
+	if (!is_name(user, len))
 		return err_set(
 			e, ERR_USAGE,
 			"-u takes NAME=UID[:GID], a name of up to %d small letters, "
-			"digits, '_' and '-', and numbers, not '%.80s'",
+			"digits, '_' and '-' that begins with a letter or '_', not "
+			"'%.80s'",
 			NAMED_USER_MAX, user);
+	if (read_id(ids, &u.uid) < 0 || (group && read_id(group, &u.gid) < 0))
+		return err_set(e, ERR_USAGE,
+			       "-u takes NAME=UID[:GID], numbers up to %d, not '%.80s'",
+			       INT32_MAX, user);
 	if (!group)
 		u.gid = u.uid;
 	memcpy(u.name, user, len);
+	if (check_root(user, &u, e) < 0)
+		return -1;
 	*ret = u;
 	return 0;
 }

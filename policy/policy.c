@@ -494,10 +494,25 @@ static int parse_id(const struct policy *p, const char *text, const struct id_na
 		      (unsigned)max, text);
 	return err_remedy(
 		e, "a name is one of the sandbox's own /etc/passwd or /etc/group, not of "
-		   "this host's");
+		   "this host's; NAME=UID, such as bob=1001, adds a user");
 }
 
-/* Decides the ids of NAME=UID[:GID]; a name that hutch writes keeps its own. */
+/* A name that hutch itself writes into the sandbox's /etc/passwd has one id. */
+static int check_own_name(const struct policy *p, const struct named_user *u,
+			  struct err *e)
+{
+	const struct id_name *n = user_names;
+
+	while (n->name && strcmp(u->name, n->name) != 0)
+		n++;
+	if (!n->name || policy_has_image_user(p) || (u->uid == n->id && u->gid == n->id))
+		return 0;
+	(void)err_set(e, ERR_USAGE, "-u %.80s: %s has the ids %u:%u inside", p->user,
+		      n->name, n->id, n->id);
+	return err_remedy(e, "leave the ids out, or name another user");
+}
+
+/* Decides the ids of NAME=UID[:GID]. */
 static int parse_named(const struct policy *p, uint32_t *ret_uid, uint32_t *ret_gid,
 		       struct err *e)
 {
@@ -505,9 +520,8 @@ static int parse_named(const struct policy *p, uint32_t *ret_uid, uint32_t *ret_
 
 	if (named_user_read(p->user, &u, e) < 0)
 		return -1;
-	for (const struct id_name *n = user_names; n->name; n++)
-		if (!strcmp(u.name, n->name))
-			u.uid = u.gid = n->id;
+	if (check_own_name(p, &u, e) < 0)
+		return -1;
 	if (u.uid > max_id(p) || u.gid > max_id(p))
 		return err_set(e, ERR_USAGE,
 			       "-u %.80s: an id is up to %u with --idmap "

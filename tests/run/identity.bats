@@ -57,10 +57,21 @@ caps() {
 	[ "${lines[0]}" = 'uid=12345(build_er-2) gid=7(build_er-2) groups=7(build_er-2)' ]
 	[ "${lines[1]}" = /home/build_er-2 ]
 	[ "$(caps -u openhands=1000)" = 0000000000000000 ]
-	inside -u root=7 id # a name that hutch writes keeps its ids
-	[ "$output" = 'uid=0(root) gid=0(root) groups=0(root)' ]
-	for user in =1 a= A=1 a:b=1 a=x a=1: 'a b=1' a=2147483648; do
-		refuses '-u takes NAME=UID' -u "$user" true
+	for user in a= a=x a=1: a=2147483648; do
+		refuses '-u takes NAME=UID.*, numbers up to' -u "$user" true
+	done
+	for user in =1 A=1 a:b=1 'a b=1' 1bob=5; do
+		refuses "-u takes NAME=UID.* begins with a letter or '_'" -u "$user" true
+	done
+}
+
+@test "-u NAME=UID gives no other ids to a name that hutch itself defines" {
+	for user in root=5 root=0:5 agent=5 agent=1000:5 nobody=5; do
+		refuses "-u $user: ${user%%=*} has the ids" -u "$user" true
+	done
+	for user in root=0 agent=1000 nobody=65534; do
+		inside -u "$user" id -un
+		[ "$output" = "${user%%=*}" ]
 	done
 }
 
@@ -79,6 +90,7 @@ caps() {
 @test "-u with a name that is no user, or no number that can be one, is refused" {
 	for user in ghost '' 2147483648 -1 1000: :1000 0x0 '1000 ' 99999999999999999999; do
 		refuses '-u takes agent, root or a number' -u "$user" true
+		[[ $stderr == *'NAME=UID, such as bob=1001, adds a user'* ]]
 	done
 }
 

@@ -130,8 +130,9 @@ of the image
 	[ "$output" = 'other:other 101:101 /home/other' ]
 	from_image -u web=1000 -- sh -c "$look" 2>/dev/null
 	[[ $output == 'web:'*' 101:102 /srv/web' ]]
-	inside --image img -u root=5 id -u
-	[ "$output" = 0 ]
+	inside --image img -u agent=7 id -un # the image has no agent
+	[ "$output" = agent ]
+	refuses '-u root=5: root has the ids 0:0' --image img -u root=5 id -u
 	hutch create --image img -u openhands=1000 box
 	[ "$("$HUTCH" exec -u openhands box id -un)" = openhands ]
 	# The files are the sandbox's own, as if the image had them.
