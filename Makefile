@@ -258,8 +258,8 @@ USES_cli := base policy/plugin policy/egress policy protocol archive store sandb
 FILES_docker := about args attach container describe images lifecycle list_format mount_args ps run_args show start template template_call template_printf tree user_policy verb volumes wait
 USES_docker := base policy store sandbox/kernel sandbox/state sandbox/launch cli/common
 
-FILES_apptainer := about action_args bind_args build env_args inside instance launch sandbox_dir sif source start stored
-USES_apptainer := base policy/egress store sandbox/kernel sandbox/state sandbox/launch cli/common docker
+FILES_apptainer := about action_args bind_args build env_args inside instance launch limit_args sandbox_dir sif source start stored
+USES_apptainer := base policy/egress policy store sandbox/kernel sandbox/state sandbox/launch cli/common docker
 
 FILES_bwrap := args child command filters launch message namespaces option_data option_ops option_values options \
     privileges reaper status steps wording

@@ -31,6 +31,7 @@ static int take_json(struct args *a, const char *value, struct err *e)
 #define LABELS_ALONE "inspect prints the labels alone; hutch image inspect prints all"
 
 static const struct arg inspect_rows[] = {
+	VERBS_GLOBAL_FLAGS,
 	{ 'l', "labels", false, NULL, NULL, NULL },
 	{ 'j', "json", false, NULL, take_json, NULL },
 	{ 'a', "all", false, NULL, NULL, LABELS_ALONE },
@@ -68,28 +69,44 @@ static void print_labels(struct json_view labels, bool is_json)
 	}
 }
 
+static int check_labels(const char *word, const struct source *s, struct err *e)
+{
+	if (s->kind == SOURCE_IMAGE && !strcmp(s->word, "host"))
+		return err_set(e, ERR_UNSUPPORTED,
+			       "inspect host: this machine's /usr has no labels");
+	if (s->kind != SOURCE_FOLDER && s->kind != SOURCE_INSTANCE)
+		return 0;
+	(void)err_set(e, ERR_UNSUPPORTED,
+		      "inspect %.200s: hutch knows the labels of images and files alone",
+		      word);
+	return err_remedy(e, "apptainer exec IMAGE cat /.singularity.d/labels.json");
+}
+
+/* Returns what the store knows of the image as JSON, allocated. */
+static char *get_info(const char *word, const struct source *s, struct json_view *ret,
+		      struct err *e)
+{
+	bool is_bare;
+
+	if (check_labels(word, s, e) < 0)
+		return NULL;
+	AUTO_FREE char *name = stored_find(s, &is_bare, e);
+	char *text = name ? describe_image_info(name, ret, e) : NULL;
+	if (text || s->kind != SOURCE_IMAGE || e->kind != ERR_NOT_FOUND)
+		return text;
+	(void)err_set(e, ERR_NOT_FOUND,
+		      "inspect %.200s: hutch's store does not have the image", word);
+	(void)err_remedy(e, "apptainer pull FILE %.200s fetches it", word);
+	return NULL;
+}
+
 static int inspect(const char *word, bool is_json, struct err *e)
 {
 	struct source s = { 0 };
 	struct json_view info;
-	bool is_bare;
 
-	if (source_read(word, &s, e) < 0) {
-		source_done(&s);
-		return -1;
-	}
-	if (s.kind == SOURCE_FOLDER || s.kind == SOURCE_INSTANCE) {
-		source_done(&s);
-		(void)err_set(
-			e, ERR_UNSUPPORTED,
-			"inspect %.200s: hutch knows the labels of images and files "
-			"alone",
-			word);
-		return err_remedy(e,
-				  "apptainer exec IMAGE cat /.singularity.d/labels.json");
-	}
-	AUTO_FREE char *name = stored_find(&s, &is_bare, e);
-	AUTO_FREE char *text = name ? describe_image_info(name, &info, e) : NULL;
+	int rc = source_read(word, &s, e);
+	AUTO_FREE char *text = rc < 0 ? NULL : get_info(word, &s, &info, e);
 	source_done(&s);
 	if (!text)
 		return -1;
@@ -111,14 +128,17 @@ int inspect_verb(char **argv)
 		code = verbs_count_fails("inspect", 1, operands.count);
 	else if (rc == 0)
 		rc = inspect(operands.items[0], a.format, &e);
+	if (rc < 0)
+		code = verbs_fail("inspect", &a, &e);
 	args_done(&a);
 	list_done(&operands);
-	return rc < 0 ? verbs_fatal(&e) : code;
+	return code;
 }
 
 /* --- cache ------------------------------------------------------------------------- */
 
 static const struct arg clean_rows[] = {
+	VERBS_GLOBAL_FLAGS,
 	{ 'f', "force", false, NULL, NULL, NULL },
 	{ 'n', "dry-run", false, NULL, NULL,
 	  "hutch image gc --dry-run says what would go" },
@@ -137,16 +157,22 @@ static int clean(char **argv)
 	if (args_help(argv, &clean_table, ""))
 		return 0;
 	int rc = args_read_all(argv, &clean_table, &a, &operands, &e);
+	if (rc == 0 && operands.count) {
+		a.is_misread = true;
+		rc = err_set(&e, ERR_USAGE, "it takes no words");
+	}
 	if (rc == 0)
 		rc = stored_clean(&e);
 	list_add(&words, "image");
 	list_add(&words, "gc");
 	if (rc == 0)
 		rc = verb_run(&words, VERB_SHOW, NULL, &e);
+	if (rc < 0)
+		rc = verbs_fail("cache clean", &a, &e);
 	args_done(&a);
 	list_done(&words);
 	list_done(&operands);
-	return rc < 0 ? verbs_fatal(&e) : rc;
+	return rc;
 }
 
 int cache_verb(char **argv)
@@ -158,7 +184,7 @@ int cache_verb(char **argv)
 		return clean(argv + 1);
 	if (!argv[0] || strcmp(argv[0], "list") != 0) {
 		(void)err_set(&e, ERR_USAGE, "the verbs of cache are clean and list");
-		return verbs_fatal(&e);
+		return verbs_misused("cache", &e);
 	}
 	list_add(&words, "image");
 	list_add(&words, "ls");

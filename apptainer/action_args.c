@@ -8,6 +8,7 @@
 
 #include "apptainer/bind_args.h"
 #include "apptainer/env_args.h"
+#include "apptainer/limit_args.h"
 #include "apptainer/verbs.h"
 #include "base/err.h"
 #include "base/note.h"
@@ -137,56 +138,18 @@ static int take_overlay(struct args *a, const char *value, struct err *e)
 			       "--overlay %.200s: hutch lays one folder over an image, "
 			       "to be written to",
 			       value);
+	if (access(value, F_OK) < 0)
+		return err_sys(e, "--overlay %.200s", value);
 	action->overlay = value;
 	list_add(&a->words, "--upper");
 	list_add(&a->words, value);
 	return 0;
 }
 
-/* Apptainer takes -1 for no limit. */
-static int take_pids(struct args *a, const char *value, struct err *e)
-{
-	(void)e; /* hutch judges the value */
-	if (!strcmp(value, "-1"))
-		return 0;
-	list_add(&a->words, "--pids-limit");
-	list_add(&a->words, value);
-	return 0;
-}
-
-static int add_each(struct args *a, const char *flag, const char *value)
-{
-	AUTO_FREE char *copy = text_copy(value);
-	char *rest = copy;
-
-	for (char *one = strsep(&rest, ","); one; one = strsep(&rest, ",")) {
-		list_add(&a->words, flag);
-		list_add(&a->words, strncmp(one, "CAP_", 4) ? one : one + 4);
-	}
-	return 0;
-}
-
-static int take_caps(struct args *a, const char *value, struct err *e)
-{
-	(void)e; /* hutch judges the names */
-	return add_each(a, "--cap-add", value);
-}
-
-static int take_no_caps(struct args *a, const char *value, struct err *e)
-{
-	(void)e;
-	return add_each(a, "--cap-drop", value);
-}
-
-static int take_no_privs(struct args *a, const char *value, struct err *e)
-{
-	(void)value;
-	return take_no_caps(a, "ALL", e);
-}
-
 static int take_netns(struct args *a, const char *value, struct err *e)
 {
-	(void)e; /* hutch judges the path */
+	if (access(value, F_OK) < 0)
+		return err_sys(e, "--netns-path %.200s", value);
 	list_add(&a->words, "--network");
 	list_addf(&a->words, "ns:%s", value);
 	action_of(a)->network = "";
@@ -265,6 +228,7 @@ static int take_rocm(struct args *a, const char *value, struct err *e)
 
 /* clang-format off */
 static const struct arg rows[] = {
+	{ 's', "shell", true, NULL, take_shell, NULL }, /* of the verb shell alone */
 	{ 'B', "bind", true, NULL, bind_args_flag, NULL },
 	{ 0, "mount", true, NULL, take_mount, NULL },
 	{ 'H', "home", true, NULL, bind_args_home, NULL },
@@ -285,13 +249,12 @@ static const struct arg rows[] = {
 	{ 'n', "net", false, NULL, take_net, NULL },
 	{ 0, "network", true, NULL, take_network, NULL },
 	{ 0, "netns-path", true, NULL, take_netns, NULL },
-	{ 0, "memory", true, "--memory", NULL, NULL },
-	{ 0, "cpus", true, "--cpus", NULL, NULL },
-	{ 0, "pids-limit", true, NULL, take_pids, NULL },
-	{ 0, "add-caps", true, NULL, take_caps, NULL },
-	{ 0, "drop-caps", true, NULL, take_no_caps, NULL },
-	{ 0, "no-privs", false, NULL, take_no_privs, NULL },
-	{ 's', "shell", true, NULL, take_shell, NULL },
+	{ 0, "memory", true, NULL, limit_args_memory, NULL },
+	{ 0, "cpus", true, NULL, limit_args_cpus, NULL },
+	{ 0, "pids-limit", true, NULL, limit_args_pids, NULL },
+	{ 0, "add-caps", true, NULL, limit_args_add_caps, NULL },
+	{ 0, "drop-caps", true, NULL, limit_args_drop_caps, NULL },
+	{ 0, "no-privs", false, NULL, limit_args_no_privs, NULL },
 	{ 0, "nv", false, NULL, take_nvidia, NULL },
 	{ 0, "nvccli", false, NULL, take_nvidia, NULL },
 	{ 0, "rocm", false, NULL, take_rocm, NULL },
@@ -314,6 +277,7 @@ static const struct arg rows[] = {
 	{ 0, "ignore-subuid", false, NULL, NULL, NULL },
 	{ 0, "ignore-fakeroot-command", false, NULL, NULL, NULL },
 
+	VERBS_GLOBAL_FLAGS,
 	{ 0, "no-pid", false, NULL, NULL, NAMESPACE },
 	{ 0, "ignore-userns", false, NULL, NULL, NAMESPACE },
 	{ 0, "sharens", false, NULL, NULL, NAMESPACE },
@@ -350,7 +314,10 @@ static const struct arg rows[] = {
 
 static struct arg_table table_of(const char *verb)
 {
-	return (struct arg_table){ "apptainer", verb, rows, ARRAY_LEN(rows) };
+	const size_t skipped = strcmp(verb, "shell") == 0 ? 0 : 1;
+
+	return (struct arg_table){ "apptainer", verb, rows + skipped,
+				   ARRAY_LEN(rows) - skipped };
 }
 
 /* --- reading ----------------------------------------------------------------------- */

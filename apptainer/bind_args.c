@@ -41,6 +41,9 @@ static int take_one(struct args *args, char *spec, struct err *e)
 		return err_set(e, ERR_UNSUPPORTED,
 			       "hutch has no mount option '%.60s'; there are ro and rw",
 			       mode);
+	if (target && *target && *target != '/')
+		return err_set(e, ERR_USAGE, "'%.100s': a path inside begins with /",
+			       target);
 	return bind_args_show(args, source, target && *target ? target : source, mode, e);
 }
 

@@ -82,6 +82,7 @@ static int take_name(struct args *a, const char *value, struct err *e)
 
 /* clang-format off */
 static const struct arg build_rows[] = {
+	VERBS_GLOBAL_FLAGS,
 	{ 's', "sandbox", false, NULL, take_sandbox, NULL },
 	{ 'F', "force", false, NULL, take_force, NULL },
 	{ 0, "arch", true, NULL, run_args_platform, NULL },
@@ -115,6 +116,7 @@ static const struct arg build_rows[] = {
 };
 
 static const struct arg pull_rows[] = {
+	VERBS_GLOBAL_FLAGS,
 	{ 0, "sandbox", false, NULL, take_sandbox, NULL },
 	{ 'F', "force", false, NULL, take_force, NULL },
 	{ 0, "dir", true, NULL, take_folder, NULL },
@@ -164,7 +166,7 @@ static int get_image(const struct build *b, const struct source *s, struct made 
 	if (s->kind == SOURCE_IMAGE)
 		m->reference = stored_pull(s->word, b->is_fresh, e);
 	else if (s->kind == SOURCE_STORED)
-		m->reference = text_copy(s->word);
+		m->reference = stored_check(s->word, e) < 0 ? NULL : text_copy(s->word);
 	else
 		return import_passing(s, m, e);
 	return m->reference ? 0 : -1;
@@ -320,9 +322,11 @@ static int run(char **argv, const struct build_verb *v)
 		AUTO_FREE char *path = path_of(&b, &operands);
 		rc = build(&b, path, operands.items[operands.count - 1], &e);
 	}
+	if (rc < 0)
+		code = verbs_fail(v->table->verb, &b.args, &e);
 	args_done(&b.args);
 	list_done(&operands);
-	return rc < 0 ? verbs_fatal(&e) : code;
+	return code;
 }
 
 int build_verb(char **argv)

@@ -16,6 +16,7 @@
 #include "cli/common/table.h"
 #include "docker/describe.h"
 #include "docker/verb.h"
+#include "policy/units.h"
 #include "sandbox/state/registry.h"
 
 /* --- start ------------------------------------------------------------------------- */
@@ -62,10 +63,12 @@ static int start_main(char **argv)
 	while (rc == 0 && argv[count])
 		count++;
 	if (rc == 0)
-		rc = count < 2 ? verbs_count_fails("start", 2, count)
+		rc = count < 2 ? verbs_count_fails("instance start", 2, count)
 			       : start_instance(argv, &a, &e);
+	if (rc < 0)
+		rc = verbs_fail("instance start", &a.args, &e);
 	action_done(&a);
-	return rc < 0 ? verbs_fatal(&e) : rc;
+	return rc;
 }
 
 /* --- list -------------------------------------------------------------------------- */
@@ -157,6 +160,7 @@ static int take_json(struct args *a, const char *value, struct err *e)
 }
 
 static const struct arg list_rows[] = {
+	VERBS_GLOBAL_FLAGS,
 	{ 'j', "json", false, NULL, take_json, NULL },
 	{ 'a', "all", false, NULL, NULL, NULL },
 	{ 'l', "logs", false, NULL, NULL, "hutch logs NAME prints what there is" },
@@ -196,13 +200,17 @@ static int list_main(char **argv)
 	if (args_help(argv, &list_table, "[NAME]"))
 		return 0;
 	int rc = args_read_all(argv, &list_table, &a, &operands, &e);
-	if (rc == 0 && operands.count > 1)
-		rc = err_set(&e, ERR_USAGE, "instance list takes one name, or a pattern");
+	if (rc == 0 && operands.count > 1) {
+		a.is_misread = true;
+		rc = err_set(&e, ERR_USAGE, "it takes one name, or a pattern");
+	}
 	if (rc == 0)
 		rc = print_list(operands.count ? operands.items[0] : "*", a.format, &e);
+	if (rc < 0)
+		rc = verbs_fail("instance list", &a, &e);
 	args_done(&a);
 	list_done(&operands);
-	return rc < 0 ? verbs_fatal(&e) : 0;
+	return rc;
 }
 
 /* --- stop -------------------------------------------------------------------------- */
@@ -259,11 +267,24 @@ static int take_signal(struct args *a, const char *value, struct err *e)
 		       "--signal %.30s: an instance ends by TERM, or by KILL", value);
 }
 
+/* The seconds are judged here, since there may be no instance to stop. */
+static int take_timeout(struct args *a, const char *value, struct err *e)
+{
+	uint64_t seconds;
+
+	if (units_parse_number(value, &seconds, e) < 0)
+		return err_in(e, "--timeout");
+	list_add(&a->words, "-t");
+	list_add(&a->words, value);
+	return 0;
+}
+
 static const struct arg stop_rows[] = {
+	VERBS_GLOBAL_FLAGS,
 	{ 'a', "all", false, NULL, take_all, NULL },
 	{ 'F', "force", false, NULL, take_force, NULL },
 	{ 's', "signal", true, NULL, take_signal, NULL },
-	{ 't', "timeout", true, "-t", NULL, NULL },
+	{ 't', "timeout", true, NULL, take_timeout, NULL },
 	{ 'u', "user", true, NULL, NULL,
 	  "hutch stops the sandboxes of the caller alone" },
 };
@@ -280,9 +301,10 @@ static int stop_main(char **argv)
 	if (args_help(argv, &stop_table, "NAME"))
 		return 0;
 	int rc = args_read_all(argv, &stop_table, &a, &operands, &e);
-	if (rc == 0 && operands.count + (a.filter ? 1 : 0) != 1)
-		rc = err_set(&e, ERR_USAGE,
-			     "instance stop takes one name, or a pattern, or --all");
+	if (rc == 0 && operands.count + (a.filter ? 1 : 0) != 1) {
+		a.is_misread = true;
+		rc = err_set(&e, ERR_USAGE, "it takes one name, or a pattern, or --all");
+	}
 	const char *pattern = a.filter	       ? a.filter
 			      : operands.count ? operands.items[0]
 					       : "";
@@ -291,9 +313,11 @@ static int stop_main(char **argv)
 	if (rc == 0 && s.count == 0)
 		rc = err_set(&e, ERR_NOT_FOUND, "no instance found with name %.100s",
 			     pattern);
+	if (rc < 0)
+		rc = verbs_fail("instance stop", &a, &e);
 	args_done(&a);
 	list_done(&operands);
-	return rc < 0 ? verbs_fatal(&e) : 0;
+	return rc;
 }
 
 /* ----------------------------------------------------------------------------------- */
@@ -319,5 +343,5 @@ int instance_verb(char **argv)
 	(void)err_set(&e, ERR_USAGE, "%s%.60s%s; there are start, list and stop",
 		      argv[0] ? "'" : "the verb of instance is missing",
 		      argv[0] ? argv[0] : "", argv[0] ? "' is no verb of instance" : "");
-	return verbs_fatal(&e);
+	return verbs_misused("instance", &e);
 }

@@ -57,6 +57,12 @@ static int find_image(const struct launch *l, const struct action *a, struct fou
 	}
 	f->image = stored_find(l->source, &f->is_entered, e);
 	f->is_host = f->image && !strcmp(f->image, "host");
+	if (f->is_host && a->overlay)
+		return err_set(
+			e, ERR_UNSUPPORTED,
+			"--overlay %.200s: nothing is written over this host's own "
+			"/usr; name an image in the place of host",
+			a->overlay);
 	return f->image ? 0 : -1;
 }
 
@@ -200,6 +206,8 @@ int launch_words(const struct launch *l, struct action *a, struct list *ret,
 	if (user_policy_find("apptainer.json", &policy, &opens_host, e) < 0)
 		return -1;
 	int rc = find_image(l, a, &f, e);
+	if (rc == 0)
+		rc = add_resolvers(&f, a, e);
 	if (rc == 0) {
 		list_add(ret, l->kind == LAUNCH_INSTANCE ? "create" : "run");
 		if (!a->network && !policy)
@@ -207,7 +215,6 @@ int launch_words(const struct launch *l, struct action *a, struct list *ret,
 		action_args_add_network(a, policy, ret);
 		protect_root(&f, a);
 		add_directory(l, &f, a);
-		rc = add_resolvers(&f, a, e);
 		add_all(l, &f, a, ret);
 	}
 	own_free(&f.image);

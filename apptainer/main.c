@@ -12,6 +12,7 @@
 #include "base/own.h"
 #include "base/term_escape.h"
 #include "cli/common/report.h"
+#include "docker/args.h"
 
 static int help_verb(char **argv);
 
@@ -53,15 +54,35 @@ static const struct verb {
 
 /* --- messages ---------------------------------------------------------------------- */
 
+static void print_remedy(const struct err *e)
+{
+	AUTO_FREE char *remedy = term_escape_line(e->remedy);
+
+	if (*remedy)
+		(void)fprintf(stderr, "HINT:    %s\n", remedy);
+}
+
 int verbs_fatal(const struct err *e)
 {
 	AUTO_FREE char *text = term_escape_line(e->text);
-	AUTO_FREE char *remedy = term_escape_line(e->remedy);
 
 	(void)fprintf(stderr, "FATAL:   %s\n", text);
-	if (*remedy)
-		(void)fprintf(stderr, "HINT:    %s\n", remedy);
+	print_remedy(e);
 	return EXIT_FATAL;
+}
+
+int verbs_misused(const char *verb, const struct err *e)
+{
+	AUTO_FREE char *text = term_escape_line(e->text);
+
+	(void)fprintf(stderr, "Error for command \"%s\": %s\n", verb, text);
+	print_remedy(e);
+	return EXIT_MISUSED;
+}
+
+int verbs_fail(const char *verb, const struct args *a, const struct err *e)
+{
+	return a->is_misread ? verbs_misused(verb, e) : verbs_fatal(e);
 }
 
 int verbs_count_fails(const char *verb, size_t min, size_t got)
@@ -70,7 +91,7 @@ int verbs_count_fails(const char *verb, size_t min, size_t got)
 		      "Error for command \"%s\": requires %zu arg(s), received %zu\n"
 		      "See 'apptainer %s --help'.\n",
 		      verb, min, got, verb);
-	return 1;
+	return EXIT_MISUSED;
 }
 
 void verbs_info(const char *format, ...)
@@ -178,11 +199,13 @@ int main(int argc, char **argv)
 		}
 		if (name[0] != '-') {
 			const struct verb *verb = find_verb(name, &e);
-			return verb ? report_exit(verb->main(argv + 1)) : verbs_fatal(&e);
+			return verb		     ? report_exit(verb->main(argv + 1))
+			       : e.kind == ERR_USAGE ? verbs_misused("apptainer", &e)
+						     : verbs_fatal(&e);
 		}
 		if (take_global(name, &e) < 0)
-			return verbs_fatal(&e);
+			return verbs_misused("apptainer", &e);
 	}
 	(void)help_verb(argv);
-	return report_exit(1);
+	return report_exit(EXIT_MISUSED);
 }

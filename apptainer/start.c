@@ -81,10 +81,10 @@ static int start_verb(char **argv, const struct start *s)
 		count++;
 	if (rc == 0 && count >= s->min)
 		rc = start_read(argv, s, &a, &e);
+	const int code = rc < 0 ? verbs_fail(s->verb, &a.args, &e)
+				: verbs_count_fails(s->verb, s->min, count);
 	action_done(&a);
-	if (rc < 0)
-		return verbs_fatal(&e);
-	return verbs_count_fails(s->verb, s->min, count);
+	return code;
 }
 
 int exec_verb(char **argv)

@@ -92,6 +92,23 @@ int stored_import(const struct source *s, const char *as, struct err *e)
 	return s->kind == SOURCE_SIF ? import_sif(s, as, e) : import_path(path, as, e);
 }
 
+int stored_check(const char *name, struct err *e)
+{
+	int code = run_image((const char *const[]){ "exists", name, NULL }, e);
+
+	if (code <= 0)
+		return code;
+	(void)err_set(e, ERR_NOT_FOUND,
+		      "could not open image docker-daemon:%.150s: hutch's store has none "
+		      "of that name",
+		      name);
+	return err_remedy(
+		e,
+		"hutch image ls lists the images that are there; docker://%.80s "
+		"names an image of a registry",
+		name);
+}
+
 /* Whether the member is an array of something. */
 static bool has_items(struct json_view info, const char *member)
 {
@@ -105,6 +122,8 @@ char *stored_find(const struct source *s, bool *ret_is_bare, struct err *e)
 	struct json_view info;
 
 	*ret_is_bare = false;
+	if (s->kind == SOURCE_STORED && stored_check(s->word, e) < 0)
+		return NULL;
 	if (s->kind == SOURCE_IMAGE || s->kind == SOURCE_STORED)
 		return text_copy(s->word);
 	AUTO_FREE char *name = name_of(s->word, s->tag, e);

@@ -15,6 +15,9 @@ struct source;
  * /.singularity.d counts. */
 char *stored_find(const struct source *s, bool *ret_is_bare, struct err *e);
 
+/* Checks that the store has an image of that name. */
+int stored_check(const char *name, struct err *e);
+
 /* Notes that the file at `path` is this image, which need not be imported then. */
 int stored_note(const char *path, const char *reference, struct err *e);
 

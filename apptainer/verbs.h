@@ -8,9 +8,18 @@
 /* the version of Apptainer whose words these are; clients compare it with their needs */
 #define APPTAINER_VERSION "1.5.3"
 
-/* the exit code of Apptainer itself, as opposed to those of a command */
-#define EXIT_FATAL 255
+/* the exit codes of Apptainer itself, as opposed to those of a command */
+#define EXIT_FATAL   255
+#define EXIT_MISUSED 1 /* the words could not be read */
 
+/* rows of a table of flags (docker/args.h): flags that stand before the verb alone */
+#define VERBS_BEFORE "it stands before the verb, as in apptainer --quiet exec"
+#define VERBS_GLOBAL(name) { 0, name, false, NULL, NULL, VERBS_BEFORE }
+#define VERBS_GLOBAL_FLAGS                                                         \
+	VERBS_GLOBAL("quiet"), VERBS_GLOBAL("silent"), VERBS_GLOBAL("debug"), \
+		VERBS_GLOBAL("verbose"), VERBS_GLOBAL("nocolor")
+
+struct args;
 struct err;
 
 int exec_verb(char **argv);
@@ -28,6 +37,13 @@ int version_verb(char **argv);
 /* Prints an error as Apptainer does, "FATAL:   ...", which callers look for.  Returns
  * EXIT_FATAL. */
 int verbs_fatal(const struct err *e);
+
+/* Prints an error about words that could not be read as Apptainer does, "Error for
+ * command ...".  Returns EXIT_MISUSED. */
+int verbs_misused(const char *verb, const struct err *e);
+
+/* Prints an error of a verb whose words `a` has, by one of the two functions above. */
+int verbs_fail(const char *verb, const struct args *a, const struct err *e);
 
 /* Prints Apptainer's error about operands of which there are `got`, and at least `min`
  * should be; returns its exit code. */

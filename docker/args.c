@@ -22,10 +22,12 @@ struct given {
 	char shown[64];	   /* "--name" or "-n" */
 };
 
-static int unknown(const struct arg_table *t, const char *shown, struct err *e)
+static int unknown(struct args *a, const struct arg_table *t, const char *shown,
+		   struct err *e)
 {
 	struct nearest n;
 
+	a->is_misread = true;
 	(void)err_set(e, ERR_USAGE, "unknown flag: %.60s", shown);
 	if (!strncmp(shown, "--", 2)) {
 		nearest_init(&n, shown + 2, strcspn(shown + 2, "="));
@@ -72,9 +74,11 @@ static int take_switch(struct args *a, const struct given *g, struct err *e)
 	const struct arg *row = g->row;
 	bool is_on;
 
-	if (!args_read_switch(g->value, &is_on))
+	if (!args_read_switch(g->value, &is_on)) {
+		a->is_misread = true;
 		return err_set(e, ERR_USAGE, "invalid argument \"%.60s\" for \"%s\" flag",
 			       g->value, g->shown);
+	}
 	if (is_on) {
 		list_add_once(&a->is_on, row->name);
 		return obey(a, g, NULL, e);
@@ -95,8 +99,10 @@ static int take(struct args *a, const struct given *g, const char *next, struct 
 	if (!g->row->has_value)
 		return take_switch(a, g, e);
 	const char *value = g->value ? g->value : next;
-	if (!value)
+	if (!value) {
+		a->is_misread = true;
 		return err_set(e, ERR_USAGE, "flag needs an argument: %s", g->shown);
+	}
 	return obey(a, g, value, e) < 0 ? -1 : g->value ? 0 : 1;
 }
 
@@ -111,7 +117,7 @@ static int take_long(const char *word, const char *next, const struct arg_table 
 		    !strncmp(t->rows[i].name, word + 2, len))
 			g.row = &t->rows[i];
 	if (!g.row)
-		return unknown(t, word, e);
+		return unknown(a, t, word, e);
 	(void)strcat(strcpy(g.shown, "--"), g.row->name);
 	return take(a, &g, next, e);
 }
@@ -129,7 +135,7 @@ static int take_letters(const char *word, const char *next, const struct arg_tab
 			if (t->rows[i].letter == *at)
 				g.row = &t->rows[i];
 		if (!g.row)
-			return unknown(t, g.shown, e);
+			return unknown(a, t, g.shown, e);
 		if (at[1] == '=')
 			g.value = at + 2;
 		else if (at[1] && g.row->has_value)

@@ -22,6 +22,8 @@ struct args {
 	const char *policy; /* set by the caller: the policy file `docker`, or NULL */
 	bool opens_host;    /* set by the caller: that policy opens ports of this host */
 	bool lacks_operands; /* reading the words failed for that reason */
+	bool is_misread; /* reading them failed: there is no such flag, or a flag has no
+			      * value, or a switch a wrong one */
 	bool is_detached, removes, is_interactive, has_terminal, has_labels, has_ports;
 };
 

@@ -44,13 +44,23 @@ sandbox() {
 	apptainer build --sandbox sb docker-daemon:app
 }
 
-# refuses TEXT WORD...: expects exit code 255 and an error with that text.
+# refuses TEXT WORD...: expects exit code 255 and an error with that text, which comes before all
+# notes.
 refuses() {
 	local text=$1
 	shift
-	run -255 --separate-stderr apptainer "$@"
+	run -255 --separate-stderr "$HUTCH" apptainer "$@"
 	[ -z "$output" ]
 	[[ $stderr == "FATAL:   "*"$text"* ]]
+}
+
+# misreads TEXT WORD...: expects the exit code and the form of Apptainer's errors about words.
+misreads() {
+	local text=$1
+	shift
+	run -1 --separate-stderr "$HUTCH" apptainer "$@"
+	[ -z "$output" ]
+	[[ $stderr == 'Error for command "'*"$text"* ]]
 }
 
 @test "it tells a version in Apptainer's form, by links named apptainer and singularity too" {
@@ -298,12 +308,44 @@ refuses() {
 	[[ $stderr == *Dockerfile* ]]
 	refuses 'docker:// alone' exec library://alpine true
 	refuses 'could not open image none.sif' exec none.sif true
-	refuses 'is it --writable?' exec --writeable x true
-	refuses 'is it exec?' exce x true
+	misreads 'is it --writable?' exec --writeable x true
+	misreads 'flag needs an argument: --bind' exec --bind
+	misreads 'is it exec?' exce x true
+	misreads 'unknown flag: -s' exec -s /bin/sh d true
 	refuses 'pushes nothing' push x
-	refuses 'unknown flag: --frob' --frob exec x true
+	misreads 'unknown flag: --frob' --frob exec x true
+	misreads 'one name, or a pattern, or --all' instance stop
+	misreads 'one name, or a pattern' instance list a b
+	misreads 'the verb of instance is missing' instance
+	misreads 'clean and list' cache
+	misreads 'takes no words' cache clean x
 	refuses 'own filter of system calls' exec --security seccomp:x d true
-	run -1 apptainer exec d
-	[[ $output == *'requires 2 arg(s), received 1'* ]]
+	refuses "--timeout: 'x' is not a whole number" instance stop --all --timeout x
+	for verb in exec run shell 'instance start' 'instance list' 'instance stop' build pull inspect 'cache clean'; do
+		# shellcheck disable=SC2086 # a verb may be two words
+		refuses '--quiet: it stands before the verb' $verb --quiet d true
+	done
+	misreads 'requires 2 arg(s), received 1' exec d
+	misreads 'apptainer instance start --help' instance start d
 	[ "$(ls)" = "$(printf '%s\n' cut.sif d x.def)" ]
+}
+
+@test "an error names the words that were given, and the way out" {
+	room w/d
+	cd w
+	hint="HINT:    hutch image ls lists"
+	for words in 'build x.sif' 'build --sandbox x' pull exec run 'instance start' inspect; do
+		after=()
+		[[ $words != exec && $words != instance* ]] || after=(one)
+		# shellcheck disable=SC2086 # a verb may have words
+		refuses 'could not open image docker-daemon:none:' $words docker-daemon:none "${after[@]}"
+		[[ $stderr == *"$hint"* ]]
+	done
+	refuses '--overlay none: No such file or directory' exec --overlay none d true
+	refuses "--overlay d: nothing is written over this host's own /usr" exec --overlay d host true
+	refuses 'has no labels' inspect host
+	refuses 'apptainer pull FILE docker://none' inspect docker://none
+	refuses "--memory: 'x' is not a size" exec --memory x d true
+	refuses '--add-caps: unknown capability' exec --add-caps none d true
+	[ "$(ls)" = d ]
 }
