@@ -99,6 +99,15 @@ refusing() {
 	[[ $stderr == '<4>bwrap: Only the last --chdir option will take effect'$'\n<3>bwrap: Unknown option --bogus'* ]]
 }
 
+@test "message queues without an ipc namespace of their own are an error that names the flag" {
+	mkdir queues
+	give queues
+	says 1 "Can't mount mqueue on /newroot" --unshare-user --dev-bind / / --mqueue "$T/queues" true
+	[[ ${stderr_lines[1]} == 'bwrap: hint: add --unshare-ipc'* ]]
+	on_host --unshare-user --unshare-ipc --mqueue "$T/queues" true
+	[[ $status == 0 && $stderr == '' ]]
+}
+
 @test "operations are done in the order of the command line" {
 	bare --dir /a/b --tmpfs /a --dir /a/c --symlink c /a/d --ro-bind /usr/share /a/d/e --remount-ro /a \
 		sh -c 'ls /a; ls -d /a/c/e/man; mkdir /a/f'
