@@ -169,9 +169,8 @@ static int export_folder(const struct export *x, const char *path, struct err *e
 	AUTO_CLOSE int fd = open(fresh, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	const struct sink to = { .folder = fd, .tar = -1 };
 	int rc = fd < 0 ? no_output(fresh, e) : put_all(x, &to, e);
-	/* rename(2) also replaces an empty folder, and nothing else. */
-	if (rc == 0 && rename(fresh, path) < 0)
-		rc = no_output(path, e);
+	if (rc == 0)
+		rc = export_root_name(fresh, path, e);
 	if (rc < 0)
 		rm_tree_remove(AT_FDCWD, fresh);
 	return rc;
@@ -287,14 +286,12 @@ int image_export_main(char **argv)
 	const struct flag flags[] = {
 		{ 'o', "output", "PATH", "FILE.tar, or a folder; else to stdout", NULL,
 		  &path },
-		{ 0, "format", "NAME",
-		  "oci (default), docker or dir", NULL,
+		{ 0, "format", "NAME", "oci (default), docker or dir: only files", NULL,
 		  &name },
 	};
 	const struct usage usage = {
 		.synopsis = "hutch image export REF [-o PATH] [--format oci|docker|dir]",
-		.about =
-			"Writes an image as an OCI layout.  Done twice, the bytes are the same.",
+		.about = "Writes an image as an OCI layout, or its files as a folder.",
 		.flags = flags,
 		.count = ARRAY_LEN(flags),
 		.operands_min = 1,

@@ -1,5 +1,6 @@
 #include "rootfs-tools/export_root.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -72,6 +73,18 @@ static int fill(const struct store *s, const struct digest *image, const char *p
 					       : rc;
 }
 
+/* rename(2) also replaces an empty folder, and nothing else. */
+int export_root_name(const char *fresh, const char *path, struct err *e)
+{
+	if (rename(fresh, path) == 0)
+		return 0;
+	const int why = errno;
+	(void)err_sys(e, "make %.300s", path);
+	return why == ENOTEMPTY || why == EEXIST || why == ENOTDIR
+		       ? err_remedy(e, "-o takes a folder that is empty, or a new name")
+		       : -1;
+}
+
 int export_root(const struct store *s, const struct digest *image, const char *path,
 		struct err *e)
 {
@@ -80,9 +93,8 @@ int export_root(const struct store *s, const struct digest *image, const char *p
 	if (mkdir(fresh, 0700) < 0)
 		return err_sys(e, "make %.300s", fresh);
 	int rc = fill(s, image, fresh, e);
-	/* rename(2) also replaces an empty folder, and nothing else. */
-	if (rc == 0 && rename(fresh, path) < 0)
-		rc = err_sys(e, "make %.300s", path);
+	if (rc == 0)
+		rc = export_root_name(fresh, path, e);
 	if (rc < 0)
 		rm_tree_remove(AT_FDCWD, fresh);
 	return rc;

@@ -13,3 +13,6 @@ struct store;
  * is whole.  The caller holds the store's lock, shared. */
 int export_root(const struct store *s, const struct digest *image, const char *path,
 		struct err *e);
+
+/* Gives a whole output its name; an empty folder there is replaced. */
+int export_root_name(const char *fresh, const char *path, struct err *e);

@@ -21,7 +21,7 @@ static const struct verb {
 	{ "runtime-build", "make OpenHands' runtime of one", image_runtime_build_main },
 	{ "pull", "get images from registries", image_pull_main },
 	{ "import", "take one from a folder or an archive", image_import_main },
-	{ "export", "write one as an OCI layout", image_export_main },
+	{ "export", "write one as an OCI layout or a folder", image_export_main },
 	{ "ls", "list those that are there", image_ls_main },
 	{ "inspect", "all that is known of one, as JSON", image_inspect_main },
 	{ "exists", "whether one is there: exit code 0 or 1", image_exists_main },

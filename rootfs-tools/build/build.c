@@ -117,6 +117,38 @@ static int parse(struct builder *b, const char *path, const char *text, size_t l
 	return 0;
 }
 
+/* Whether the path climbs out of the folder that it begins in. */
+static bool climbs_out(const char *path)
+{
+	AUTO_FREE char *copy = text_copy(path);
+	char *rest = copy;
+	long depth = 0;
+
+	for (char *one = strsep(&rest, "/"); one && depth >= 0; one = strsep(&rest, "/"))
+		depth += !strcmp(one, "..") ? -1 : *one && strcmp(one, ".") != 0 ? 1 : 0;
+	return depth < 0;
+}
+
+/* A file of this host beside stdin is refused: opened inside of the context, the path
+ * could be that of another file. */
+static int check_given(const struct builder *b, struct err *e)
+{
+	const char *file = b->options->file;
+
+	if (b->given.text && file)
+		return err_set(e, ERR_USAGE, "-f %.100s: stdin is the Dockerfile already",
+			       file);
+	if (b->given.text && !*b->given.text) {
+		(void)err_set(e, ERR_USAGE, "build -: stdin is empty");
+		return err_remedy(e, "pipe in a Dockerfile, or a tar of the context");
+	}
+	if (!file || !climbs_out(file))
+		return 0;
+	(void)err_set(e, ERR_USAGE,
+		      "-f %.200s: it lies outside of the context, which stdin is", file);
+	return err_remedy(e, "put the Dockerfile into the tar");
+}
+
 static int read_given(struct builder *b, struct err *e)
 {
 	if (context_read(&b->given, &b->store, STDIN_FILENO, e) < 0)
@@ -127,10 +159,7 @@ static int read_given(struct builder *b, struct err *e)
 			stderr,
 			"hutch: %llu left out of the context: devices, FIFOs or sockets\n",
 			(unsigned long long)b->given.left_out);
-	if (!b->given.text || !b->options->file)
-		return 0;
-	return err_set(e, ERR_USAGE, "-f %.100s: stdin is the Dockerfile already",
-		       b->options->file);
+	return check_given(b, e);
 }
 
 static int open_context(struct builder *b, struct err *e)

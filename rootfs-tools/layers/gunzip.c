@@ -69,15 +69,15 @@ static ssize_t fill(struct work *w, struct err *e)
 
 static int is_damaged(int result, struct err *e)
 {
-	return err_set(e, ERR_PROTOCOL, "decompress the layer: it is %s",
-		       result == ISAL_INCORRECT_CHECKSUM ? "damaged: wrong checksum" :
-							   "damaged");
+	return err_set(e, ERR_PROTOCOL, "decompress it: the data is %s",
+		       result == ISAL_INCORRECT_CHECKSUM ? "damaged: wrong checksum"
+							 : "damaged");
 }
 
 static int pass_on(struct work *w, size_t len, struct err *e)
 {
 	if (w->passed == 0 && inflate_knows(w->made, len))
-		return err_set(e, ERR_PROTOCOL, "the layer is compressed more than once");
+		return err_set(e, ERR_PROTOCOL, "the data is compressed more than once");
 	w->passed += len;
 	if (io_write_all(w->out, w->made, len) < 0)
 		return err_sys(e, "pass on the decompressed data");
@@ -100,7 +100,8 @@ static int take_member(struct work *w, struct err *e)
 		if (result < 0)
 			return is_damaged(result, e);
 		if (got == 0 && len == 0 && s->block_state != ISAL_BLOCK_FINISH)
-			return err_set(e, ERR_PROTOCOL, "decompress the layer: it is truncated");
+			return err_set(e, ERR_PROTOCOL,
+				       "decompress it: the data is truncated");
 		if (pass_on(w, len, e) < 0)
 			return -1;
 	}

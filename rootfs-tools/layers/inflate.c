@@ -61,7 +61,7 @@ static int is_damaged(struct archive *a, struct err *e)
 {
 	const char *why = lib.error_string(a);
 
-	return err_set(e, ERR_PROTOCOL, "decompress the layer: %.200s", why ? why : "damaged");
+	return err_set(e, ERR_PROTOCOL, "decompress it: %.200s", why ? why : "damaged");
 }
 
 /* The input of libarchive: the bytes that were read to recognize the format, and then
@@ -100,7 +100,7 @@ static int start(struct archive *a, struct source *s, struct err *e)
 		return is_damaged(a, e);
 	/* libarchive counts the plain data as one filter, so 2 is one compression. */
 	if (lib.filter_count(a) > 2)
-		return err_set(e, ERR_PROTOCOL, "the layer is compressed more than once");
+		return err_set(e, ERR_PROTOCOL, "the data is compressed more than once");
 	return 0;
 }
 

@@ -445,6 +445,12 @@ left() {
 	[ "$status" = 0 ]
 	from_stdin -f "$T/ctx/docker/other" < <(tar -C ctx -c .)
 	refused "open $T/ctx/docker/other: No such file"
+	for path in ../Dockerfile docker/../../Dockerfile /../Dockerfile; do
+		from_stdin -f "$path" < <(tar -C ctx -c .)
+		refused "-f $path: it lies outside of the context"
+	done
+	from_stdin -f docker/../docker/other < <(tar -C ctx -c .)
+	[ "$status" = 0 ]
 	rm ctx/Dockerfile
 	from_stdin < <(tar -C ctx -c .)
 	refused 'open Dockerfile: No such file'
@@ -465,7 +471,7 @@ left() {
 	from_stdin < <(bzip2 -c /etc/passwd)
 	refused 'build -: stdin: it is no Dockerfile, and no tar of a known kind'
 	from_stdin </dev/null
-	refused '.*no FROM'
+	refused 'build -: stdin is empty'
 	[ "$(left)" = '' ]
 }
 
@@ -485,6 +491,18 @@ left() {
 	done
 	[[ -z $(ls kept) && $(cat secret) == secret-of-the-host ]]
 	[ ! -e /tmp/hutch-evil ]
+	[ "$(left)" = '' ]
+}
+
+@test "a context that stops before its end is an error that says so" {
+	printf 'FROM bb:1\n' >ctx/Dockerfile
+	head -c 4096 /dev/urandom >ctx/file
+	from_stdin < <(tar -C ctx -c . | head -c 3000)
+	refused 'build -: stdin: the tar stops before its end'
+	for how in -z -J; do
+		from_stdin < <(tar $how -C ctx -c . | head -c 3000)
+		refused 'build -: stdin: decompress it: '
+	done
 	[ "$(left)" = '' ]
 }
 

@@ -372,12 +372,16 @@ finds() {
 	[ "$(stat -c %a out)" = 755 ]
 	[ "$("$HUTCH" run --image "dir:$T/work/out" cat /etc/second)" = second ]
 	room work/there
-	touch there/file
+	touch -d @1234567 there/file
+	image import there --name y
+	image export y --format dir -o copy
+	[ "$(stat -c %Y copy/file)" = 1234567 ]
 	run -125 image export x --format dir -o there
+	has 'hint: -o takes a folder that is empty, or a new name'
 	run -125 image export x --format dir -o y.tar
 	has 'is a folder'
 	run -125 image export x --format dir
-	[ "$(ls | xargs)" = 'out there' ]
+	[ "$(ls | xargs)" = 'copy out there' ]
 }
 
 @test "an export that cannot be done leaves nothing" {
