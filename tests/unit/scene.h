@@ -160,6 +160,43 @@ static inline void scene_inside(int flags, unsigned id, void (*play)(void *), vo
 	assert_int_equal(code, 0);
 }
 
+struct scene_first {
+	void (*play)(void *);
+	void *arg;
+};
+
+static inline void scene_fork_first(void *first)
+{
+	const struct scene_first *f = first;
+	pid_t pid = fork();
+	int status;
+
+	CHECK(pid >= 0);
+	if (pid == 0) {
+		f->play(f->arg);
+		_exit(0);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+}
+
+/* Runs `play` so in new mount and pid namespaces, as pid 1, which mounting a new procfs
+ * requires. */
+static inline void scene_first(void (*play)(void *), void *arg)
+{
+	struct scene_first f = { play, arg };
+
+	scene_inside(CLONE_NEWNS | CLONE_NEWPID, 1000, scene_fork_first, &f);
+}
+
+/* Whether a file has this short text, and no more. */
+static inline bool scene_holds(const char *path, const char *text)
+{
+	char got[64] = { 0 };
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd >= 0 && read(fd, got, sizeof(got) - 1) >= 0 && !strcmp(got, text);
+}
+
 /* A process as /proc/PID/status shows it. */
 struct scene_process {
 	char state; /* a letter of proc_pid_stat(5); 0: there is no such process */

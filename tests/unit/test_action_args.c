@@ -11,19 +11,7 @@
 
 #include "base/err.h"
 #include "base/own.h"
-
-#define WORDS_MAX 64
-
-static void split(char *line, char *words[WORDS_MAX])
-{
-	size_t count = 0;
-	char *rest = line;
-
-	for (char *word = strsep(&rest, " "); word; word = strsep(&rest, " "))
-		if (*word && count < WORDS_MAX - 1)
-			words[count++] = word;
-	words[count] = NULL;
-}
+#include "tests/unit/argv.h"
 
 /* Returns hutch's words for flags in front of an image, with those of the network, or the
  * error. */
@@ -32,10 +20,10 @@ static char *read_line(const char *line)
 	AUTO_FREE char *copy = text_copy(line);
 	struct action a = { 0 };
 	struct list words = { 0 };
-	char *argv[WORDS_MAX], **at = argv;
+	char *argv[ARGV_MAX], **at = argv;
 	struct err e;
 
-	split(copy, argv);
+	argv_split(copy, argv);
 	const int rc = action_args_read(&at, "exec", &a, &e);
 	for (size_t i = 0; rc == 0 && i < a.args.words.count; i++)
 		list_add(&words, a.args.words.items[i]);
@@ -152,11 +140,11 @@ static void test_env(void **state)
 	char line[] = "--env A=1,B=2 --home /usr:/h --env C=3 img";
 	struct action a = { 0 };
 	struct list env = { 0 };
-	char *argv[WORDS_MAX], **at = argv;
+	char *argv[ARGV_MAX], **at = argv;
 	struct err e;
 
 	(void)state;
-	split(line, argv);
+	argv_split(line, argv);
 	assert_int_equal(action_args_read(&at, "exec", &a, &e), 0);
 	list_add(&a.file_env, "A=file");
 	list_add(&a.file_env, "D=file");

@@ -17,20 +17,7 @@
 #include "base/own.h"
 #include "bwrap/steps.h"
 #include "sandbox/raw/raw_plan.h"
-
-#define WORDS_MAX 64
-
-/* Splits a line at its blanks, in place. */
-static void split(char *line, char *words[WORDS_MAX])
-{
-	size_t count = 0;
-	char *rest = line;
-
-	for (char *word = strsep(&rest, " "); word; word = strsep(&rest, " "))
-		if (*word && count < WORDS_MAX - 1)
-			words[count++] = word;
-	words[count] = NULL;
-}
+#include "tests/unit/argv.h"
 
 static char *print_plan(const struct args *a)
 {
@@ -54,12 +41,12 @@ static char *print_plan(const struct args *a)
 static char *plan_of(const char *line)
 {
 	AUTO_FREE char *copy = text_copy(line);
-	char *words[WORDS_MAX];
+	char *words[ARGV_MAX];
 	struct args a;
 	struct err e;
 	char *ret;
 
-	split(copy, words);
+	argv_split(copy, words);
 	args_init(&a, 0);
 	if (args_parse(&a, words, &e) < 0 || args_check(&a, &e) < 0) {
 		ret = text_format("error: %s\n", e.text);
@@ -172,7 +159,7 @@ static int memory_with(const char *bytes, size_t len)
 static char *with_data(const char *bytes, size_t len, struct args *a, char **behind)
 {
 	AUTO_FREE char *number = text_format("%d", memory_with(bytes, len));
-	char *words[WORDS_MAX] = { (char[]){ "--args" }, number };
+	char *words[ARGV_MAX] = { (char[]){ "--args" }, number };
 	struct err e = { 0 };
 
 	for (size_t i = 0; behind[i]; i++)

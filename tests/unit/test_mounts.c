@@ -63,8 +63,9 @@ static void begin(struct world *w, void **state)
 /* The last run's report about its mounts. */
 static struct mounted mounted;
 
-static void run_steps(const struct world *w)
+static void run_steps(void *arg)
 {
+	const struct world *w = arg;
 	struct err e = { 0 };
 
 	(void)umask(0);
@@ -78,30 +79,10 @@ static void run_steps(const struct world *w)
 	_exit(1);
 }
 
-/* Runs the plan as pid 1 of the namespace, which mounting a new procfs requires. */
-static void play(void *arg)
-{
-	int status;
-	pid_t pid = fork();
-
-	CHECK(pid >= 0);
-	if (pid == 0)
-		run_steps(arg);
-	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
-}
-
 static void run(struct world *w)
 {
-	scene_inside(CLONE_NEWNS | CLONE_NEWPID, 1000, play, w);
+	scene_first(run_steps, w);
 	plan_done(&w->plan);
-}
-
-static bool holds(const char *path, const char *text)
-{
-	char got[64] = { 0 };
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	return fd >= 0 && read(fd, got, sizeof(got) - 1) >= 0 && !strcmp(got, text);
 }
 
 static void look_at_root(const struct world *w)
@@ -109,7 +90,7 @@ static void look_at_root(const struct world *w)
 	struct stat st;
 	char link[16] = { 0 };
 
-	CHECK(holds("/etc/name", "content"));
+	CHECK(scene_holds("/etc/name", "content"));
 	CHECK(stat("/etc/name", &st) == 0 && (st.st_mode & 07777) == 0640);
 	CHECK(stat("/dir/deep", &st) == 0 && (st.st_mode & 07777) == 01777);
 	CHECK(readlink("/link", link, sizeof(link) - 1) == 4 && !strcmp(link, "/dir"));
@@ -166,7 +147,7 @@ static void look_at_binds(const struct world *w)
 	struct statvfs fs;
 
 	(void)w;
-	CHECK(holds("/ro/f", "x") && holds("/file", "x"));
+	CHECK(scene_holds("/ro/f", "x") && scene_holds("/file", "x"));
 	CHECK(open("/ro/f", O_WRONLY) < 0 && errno == EROFS);
 	CHECK(open("/file", O_WRONLY) < 0 && errno == EROFS);
 	CHECK(mkdir("/rw/made", 0755) == 0);
@@ -195,9 +176,9 @@ static void test_folders_and_files_of_the_host_are_shown(void **state)
 static void look_at_cover(const struct world *w)
 {
 	(void)w;
-	CHECK(holds("/a/after", "x") && access("/a/before", F_OK) < 0);
-	CHECK(holds("/b/c/after", "x") && access("/b/c/before", F_OK) < 0);
-	CHECK(holds("/d/after", "x") && access("/d/link", F_OK) < 0);
+	CHECK(scene_holds("/a/after", "x") && access("/a/before", F_OK) < 0);
+	CHECK(scene_holds("/b/c/after", "x") && access("/b/c/before", F_OK) < 0);
+	CHECK(scene_holds("/d/after", "x") && access("/d/link", F_OK) < 0);
 }
 
 /* A mount point's folder is cached.  When a file system is then mounted above that
@@ -270,7 +251,7 @@ static void test_a_target_that_leads_out_is_an_error(void **state)
 static void look_at_file(const struct world *w)
 {
 	(void)w;
-	CHECK(holds("/src/hosts", "ours"));
+	CHECK(scene_holds("/src/hosts", "ours"));
 }
 
 static void test_a_file_replaces_a_link(void **state)
@@ -287,7 +268,7 @@ static void test_a_file_replaces_a_link(void **state)
 	add(&w, STEP_FILE, "/src/hosts", 0644, "ours");
 	w.look = look_at_file;
 	run(&w);
-	assert_true(holds(victim, "safe"));
+	assert_true(scene_holds(victim, "safe"));
 }
 
 static void test_a_source_that_was_replaced_is_refused(void **state)
@@ -350,7 +331,7 @@ static void look_at_overlay(const struct world *w)
 
 	CHECK(stat("/", &root) == 0 && stat("/..", &above) == 0);
 	CHECK(root.st_dev == above.st_dev && root.st_ino == above.st_ino);
-	CHECK(holds("/f", "x") && unlink("/f") == 0 && access("/f", F_OK) < 0);
+	CHECK(scene_holds("/f", "x") && unlink("/f") == 0 && access("/f", F_OK) < 0);
 	CHECK(mkdir("/d/new", 0755) == 0 && rename("/d/new", "/e") == 0);
 	CHECK(rmdir("/d") == 0 && mkdir("/d", 0755) == 0 && rmdir("/e") == 0);
 }
@@ -388,7 +369,7 @@ static void test_an_image_that_is_written_to_stays_as_it_was(void **state)
 	}
 	w.look = look_at_overlay;
 	run(&w);
-	assert_true(holds(file, "x"));
+	assert_true(scene_holds(file, "x"));
 	assert_int_equal(access(kept, F_OK), 0);
 }
 

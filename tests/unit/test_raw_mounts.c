@@ -55,8 +55,9 @@ static void begin(struct world *w, void **state)
 	raw_plan_init(&w->plan);
 }
 
-static void run_steps(const struct world *w)
+static void run_steps(void *arg)
 {
+	const struct world *w = arg;
 	struct err e = { 0 };
 	int root = -1;
 
@@ -72,30 +73,10 @@ static void run_steps(const struct world *w)
 	_exit(1);
 }
 
-/* Runs the plan as pid 1 of the namespace, which mounting a new procfs requires. */
-static void play(void *arg)
-{
-	int status;
-	pid_t pid = fork();
-
-	CHECK(pid >= 0);
-	if (pid == 0)
-		run_steps(arg);
-	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
-}
-
 static void run(struct world *w)
 {
-	scene_inside(CLONE_NEWNS | CLONE_NEWPID, 1000, play, w);
+	scene_first(run_steps, w);
 	raw_plan_done(&w->plan);
-}
-
-static bool holds(const char *path, const char *text)
-{
-	char got[64] = { 0 };
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	return fd >= 0 && read(fd, got, sizeof(got) - 1) >= 0 && !strcmp(got, text);
 }
 
 static bool is_readonly(const char *path)
@@ -131,8 +112,8 @@ static void test_the_hosts_root_shown_read_only_is_not_left_by_dots(void **state
 
 static void look_at_order(const struct world *w)
 {
-	CHECK(holds("/x/f", "two") && !is_readonly("/x"));
-	CHECK(access("/one/f", F_OK) == 0 && holds("/one/f", "one"));
+	CHECK(scene_holds("/x/f", "two") && !is_readonly("/x"));
+	CHECK(access("/one/f", F_OK) == 0 && scene_holds("/one/f", "one"));
 	CHECK(access("/absent", F_OK) < 0 && access(w->host, F_OK) < 0);
 	CHECK(is_readonly("/one"));
 }
@@ -176,8 +157,10 @@ static void look_at_files(const struct world *w)
 	(void)w;
 	CHECK(stat("/a/b", &st) == 0 && (st.st_mode & 07777) == 0700);
 	CHECK(stat("/a", &st) == 0 && (st.st_mode & 07777) == 0705);
-	CHECK(stat("/file", &st) == 0 && (st.st_mode & 07777) == 0604 && holds("/file", "text"));
-	CHECK(stat("/data", &st) == 0 && (st.st_mode & 07777) == 0640 && holds("/data", "text"));
+	CHECK(stat("/file", &st) == 0 && (st.st_mode & 07777) == 0604 &&
+	      scene_holds("/file", "text"));
+	CHECK(stat("/data", &st) == 0 && (st.st_mode & 07777) == 0640 &&
+	      scene_holds("/data", "text"));
 	CHECK(readlink("/link", link, sizeof(link) - 1) == 4 && !strcmp(link, "file"));
 	CHECK(open("/data", O_WRONLY) >= 0 && unlink("/data") < 0 && errno == EBUSY);
 }
@@ -213,7 +196,7 @@ static void test_a_link_to_another_place_is_an_error(void **state)
 static void look_at_trap(const struct world *w)
 {
 	(void)w;
-	CHECK(holds("/inside/f", "secret"));
+	CHECK(scene_holds("/inside/f", "secret"));
 	CHECK(access("/inside/made", F_OK) == 0);
 }
 
@@ -244,7 +227,7 @@ static void test_a_target_follows_no_link_to_the_host(void **state)
 static void look_at_layers(const struct world *w)
 {
 	(void)w;
-	CHECK(holds("/merged/f", "upper") && holds("/merged/low", "low"));
+	CHECK(scene_holds("/merged/f", "upper") && scene_holds("/merged/low", "low"));
 	CHECK(mkdir("/merged/made", 0755) == 0 && unlink("/merged/low") == 0);
 	CHECK(access("/upper-0", F_OK) < 0 && access("/merged/upper-0", F_OK) < 0);
 }
@@ -273,7 +256,7 @@ static void test_an_overlay_writes_to_memory(void **state)
 static void look_at_overlaid_root(const struct world *w)
 {
 	(void)w;
-	CHECK(holds("/f", "x") && holds("/etc/g", "text"));
+	CHECK(scene_holds("/f", "x") && scene_holds("/etc/g", "text"));
 }
 
 static void test_a_step_after_an_overlay_of_the_root_works_in_it(void **state)
@@ -328,7 +311,7 @@ static void test_masks_hide_and_covers_make_read_only(void **state)
 static void look_at_fd(const struct world *w)
 {
 	(void)w;
-	CHECK(holds("/x/f", "x"));
+	CHECK(scene_holds("/x/f", "x"));
 }
 
 static void test_a_source_may_be_a_descriptor(void **state)

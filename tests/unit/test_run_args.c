@@ -12,20 +12,7 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "docker/args.h"
-
-#define WORDS_MAX 64
-
-/* Splits a line at its blanks, in place. */
-static void split(char *line, char *words[WORDS_MAX])
-{
-	size_t count = 0;
-	char *rest = line;
-
-	for (char *word = strsep(&rest, " "); word; word = strsep(&rest, " "))
-		if (*word && count < WORDS_MAX - 1)
-			words[count++] = word;
-	words[count] = NULL;
-}
+#include "tests/unit/argv.h"
 
 /* Returns the words of hutch, or the error, for a line behind `docker run`. */
 static char *run(const char *line, const char *policy, bool opens_host)
@@ -33,10 +20,10 @@ static char *run(const char *line, const char *policy, bool opens_host)
 	AUTO_FREE char *copy = text_copy(line);
 	struct args a = { .policy = policy, .opens_host = opens_host };
 	struct list words = { 0 };
-	char *argv[WORDS_MAX];
+	char *argv[ARGV_MAX];
 	struct err e;
 
-	split(copy, argv);
+	argv_split(copy, argv);
 	char *ret = run_args_read(argv, "made", &a, &words, &e) < 0
 			    ? text_format("error: %s", e.text)
 			    : list_join(&words, 0, " ");
