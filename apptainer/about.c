@@ -71,7 +71,7 @@ static void print_labels(struct json_view labels, bool is_json)
 
 static int check_labels(const char *word, const struct source *s, struct err *e)
 {
-	if (s->kind == SOURCE_IMAGE && !strcmp(s->word, "host"))
+	if (s->kind == SOURCE_HOST)
 		return err_set(e, ERR_UNSUPPORTED,
 			       "inspect host: this machine's /usr has no labels");
 	if (s->kind != SOURCE_FOLDER && s->kind != SOURCE_INSTANCE)

@@ -15,6 +15,7 @@
 #include "base/own.h"
 #include "docker/mount_args.h"
 #include "docker/run_args.h"
+#include "policy/policy.h"
 
 struct action *action_of(struct args *a)
 {
@@ -146,6 +147,15 @@ static int take_overlay(struct args *a, const char *value, struct err *e)
 	return 0;
 }
 
+static int take_hostname(struct args *a, const char *value, struct err *e)
+{
+	if (policy_check_hostname(value, e) < 0)
+		return -1;
+	list_add(&a->words, "--hostname");
+	list_add(&a->words, value);
+	return 0;
+}
+
 static int take_netns(struct args *a, const char *value, struct err *e)
 {
 	if (access(value, F_OK) < 0)
@@ -245,7 +255,7 @@ static const struct arg rows[] = {
 	{ 0, "env-file", true, NULL, take_env_file, NULL },
 	{ 0, "pwd", true, NULL, take_directory, NULL },
 	{ 0, "cwd", true, NULL, take_directory, NULL },
-	{ 0, "hostname", true, "--hostname", NULL, NULL },
+	{ 0, "hostname", true, NULL, take_hostname, NULL },
 	{ 'n', "net", false, NULL, take_net, NULL },
 	{ 0, "network", true, NULL, take_network, NULL },
 	{ 0, "netns-path", true, NULL, take_netns, NULL },

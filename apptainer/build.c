@@ -160,7 +160,7 @@ static int import_passing(const struct source *s, struct made *m, struct err *e)
 static int get_image(const struct build *b, const struct source *s, struct made *m,
 		     struct err *e)
 {
-	if (s->kind == SOURCE_INSTANCE || !strcmp(s->word, "host"))
+	if (s->kind == SOURCE_INSTANCE || s->kind == SOURCE_HOST)
 		return err_set(e, ERR_USAGE,
 			       "build takes an image, an archive or a folder");
 	if (s->kind == SOURCE_IMAGE)

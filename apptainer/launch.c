@@ -39,11 +39,30 @@ static int find_folder(const struct launch *l, const struct action *a, struct fo
 	return 0;
 }
 
+/* The host image is this machine's /usr, which has no runscript. */
+static int find_host(const struct launch *l, const struct action *a, struct found *f,
+		     struct err *e)
+{
+	f->is_host = true;
+	f->image = text_copy("host");
+	if (a->overlay || a->is_writable)
+		return err_set(e, ERR_UNSUPPORTED,
+			       "%s: nothing is written over this host's own /usr; name "
+			       "an image in the place of host",
+			       a->overlay ? "--overlay" : "--writable");
+	if (l->kind != LAUNCH_RUN || l->command[0])
+		return 0;
+	(void)err_set(e, ERR_UNSUPPORTED, "host has no runscript");
+	return err_remedy(e, "apptainer exec host CMD runs a command");
+}
+
 static int find_image(const struct launch *l, const struct action *a, struct found *f,
 		      struct err *e)
 {
 	if (l->source->kind == SOURCE_FOLDER)
 		return find_folder(l, a, f, e);
+	if (l->source->kind == SOURCE_HOST)
+		return find_host(l, a, f, e);
 	if (a->is_writable) {
 		(void)err_set(e, ERR_UNSUPPORTED,
 			      "--writable: %.200s is no folder, and its files cannot be "
@@ -56,13 +75,6 @@ static int find_image(const struct launch *l, const struct action *a, struct fou
 				  l->shown);
 	}
 	f->image = stored_find(l->source, &f->is_entered, e);
-	f->is_host = f->image && !strcmp(f->image, "host");
-	if (f->is_host && a->overlay)
-		return err_set(
-			e, ERR_UNSUPPORTED,
-			"--overlay %.200s: nothing is written over this host's own "
-			"/usr; name an image in the place of host",
-			a->overlay);
 	return f->image ? 0 : -1;
 }
 

@@ -97,11 +97,23 @@ static int read_reference(const char *text, struct source *s, struct err *e)
 	return 0;
 }
 
+/* hutch run takes two words for something else than an image: "host" and "dir:PATH". */
+static int read_image(const char *text, struct source *s, struct err *e)
+{
+	if (strcmp(text, "host") != 0 && strncmp(text, "dir:", 4) != 0)
+		return read_reference(text, s, e);
+	(void)err_set(e, ERR_USAGE, "'%.100s' is no image to hutch", text);
+	return err_remedy(e,
+			  "docker.io/library/%.100s names the image of the registry; a "
+			  "folder, and host, stand without docker://",
+			  text);
+}
+
 static int read_plain(const char *word, struct source *s, struct err *e)
 {
 	if (strcmp(word, "host") != 0 || access(word, F_OK) == 0)
 		return read_path(word, s, e);
-	s->kind = SOURCE_IMAGE;
+	s->kind = SOURCE_HOST;
 	return read_reference(word, s, e);
 }
 
@@ -114,9 +126,9 @@ static const struct {
 	const char *refused;
 } fronts[] = {
 	{ "instance://", SOURCE_INSTANCE, read_reference, NULL },
-	{ "docker://", SOURCE_IMAGE, read_reference, NULL },
-	{ "docker-daemon://", SOURCE_STORED, read_reference, NULL },
-	{ "docker-daemon:", SOURCE_STORED, read_reference, NULL },
+	{ "docker://", SOURCE_IMAGE, read_image, NULL },
+	{ "docker-daemon://", SOURCE_STORED, read_image, NULL },
+	{ "docker-daemon:", SOURCE_STORED, read_image, NULL },
 	{ "docker-archive://", SOURCE_ARCHIVE, read_tagged, NULL },
 	{ "docker-archive:", SOURCE_ARCHIVE, read_tagged, NULL },
 	{ "oci-archive://", SOURCE_ARCHIVE, read_tagged, NULL },

@@ -6,7 +6,8 @@
 struct err;
 
 enum source_kind {
-	SOURCE_IMAGE,	 /* a reference, or "host" */
+	SOURCE_IMAGE,	 /* a reference */
+	SOURCE_HOST,	 /* the word "host": this machine's /usr */
 	SOURCE_STORED,	 /* a reference of an image that is in the store */
 	SOURCE_ARCHIVE,	 /* a file: an OCI archive or one of docker save */
 	SOURCE_LAYOUT,	 /* a folder with an OCI layout */

@@ -212,8 +212,7 @@ static int check_duplicates(const struct policy *p, struct err *e)
 	return 0;
 }
 
-/* Checks a hostname by RFC 1123: letters, digits and inner hyphens. */
-static int check_hostname(const char *name, struct err *e)
+int policy_check_hostname(const char *name, struct err *e)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
 				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.";
@@ -438,7 +437,7 @@ int policy_check(const struct policy *p, struct err *e)
 	    ((is_named || !policy_has_image_user(p)) &&
 	     policy_user(p, &uid, &gid, e) < 0))
 		return -1;
-	if (p->hostname && check_hostname(p->hostname, e) < 0)
+	if (p->hostname && policy_check_hostname(p->hostname, e) < 0)
 		return -1;
 	if (isolation_check(p, e) < 0 || port_spec_check(p, e) < 0 ||
 	    egress_policy_check(p, e) < 0 || extra_host_check(p, e) < 0)

@@ -163,6 +163,9 @@ struct volume *policy_add_volume(struct policy *p, enum volume_kind kind,
 /* Removes each of the first `count` volumes if a volume after it has the same target. */
 void policy_prefer(struct policy *p, size_t count);
 
+/* Checks a hostname by RFC 1123: letters, digits and inner hyphens. */
+int policy_check_hostname(const char *name, struct err *e);
+
 /* Checks the policy as a whole: duplicate targets, targets where nothing may be
  * mounted, a user that the id map lacks, an invalid hostname, a disk limit for a folder
  * that cannot have one, options that the isolation does not support (isolation.h). */

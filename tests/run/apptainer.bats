@@ -342,7 +342,12 @@ misreads() {
 		[[ $stderr == *"$hint"* ]]
 	done
 	refuses '--overlay none: No such file or directory' exec --overlay none d true
-	refuses "--overlay d: nothing is written over this host's own /usr" exec --overlay d host true
+	refuses "--overlay: nothing is written over this host's own /usr" exec --overlay d host true
+	refuses "--writable: nothing is written over this host's own /usr" exec -w host true
+	refuses 'host has no runscript' run host
+	for word in docker://host docker-daemon:dir:d docker://dir:d; do
+		refuses 'is no image to hutch' exec $word true
+	done
 	refuses 'has no labels' inspect host
 	refuses 'apptainer pull FILE docker://none' inspect docker://none
 	refuses "--memory: 'x' is not a size" exec --memory x d true

@@ -69,6 +69,9 @@ static const struct {
 	{ "--quiet img", "error: --quiet: it stands before the verb, as in apptainer "
 			 "--quiet exec" },
 	{ "--hostname h img", "--hostname h -> img" },
+	{ "--hostname _h img",
+	  "error: --hostname takes 1 to 63 letters, digits, dots and "
+	  "inner hyphens" },
 	{ "--overlay /usr img", "--upper /usr -> img" },
 	{ "--overlay /nonesuch img",
 	  "error: --overlay /nonesuch: No such file or directory" },
