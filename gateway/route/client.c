@@ -50,7 +50,7 @@ void client_end(struct client *c)
 		c->next->back = c->back;
 	f->count--;
 	free(c);
-	front_listen(f);
+	front_freed(f);
 }
 
 /* Watches a descriptor, or not at all: epoll(7) reports the end of one that is watched

@@ -24,8 +24,14 @@ static void accept_from(struct front *f, struct watch *listener)
 	const int on = 1;
 	const int fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-	if (fd < 0)
-		return; /* it has gone, or descriptors are scarce: another turn */
+	if (fd < 0) {
+		/* The kernel reports a connection that could not be taken in each turn:
+		 * the loop would spin. */
+		f->is_scarce = errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+			       errno == ENOMEM;
+		front_listen(f);
+		return;
+	}
 	(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	client_begin(f, fd, listener == &f->listeners[1]);
@@ -50,7 +56,8 @@ static void on_inner_listener(void *context, uint32_t events)
 
 void front_listen(struct front *f)
 {
-	const bool listens = !f->is_stopping && f->count < f->connections;
+	const bool listens = !f->is_stopping && !f->is_scarce &&
+			     f->count < f->connections;
 
 	if (listens == f->is_listening)
 		return;
@@ -63,6 +70,12 @@ void front_listen(struct front *f)
 		else
 			loop_unwatch(&f->loop, &f->listeners[i]);
 	}
+}
+
+void front_freed(struct front *f)
+{
+	f->is_scarce = false;
+	front_listen(f);
 }
 
 /* --- figures -------------------------------------------------------------------- */
@@ -102,6 +115,7 @@ static void on_sweep(void *context)
 
 	dials_expire(&f->dials, now);
 	clients_expire(f, now);
+	front_freed(f); /* other processes may have freed what the system lacked */
 	loop_start(&f->loop, &f->sweep, SWEEP_MS);
 }
 
@@ -121,7 +135,7 @@ static void on_told(void *context)
 	loop_start(&f->loop, &f->patience, STOP_MS);
 }
 
-int front_run(struct front *f, const int fds[2], int link, struct err *e)
+int front_begin(struct front *f, const int fds[2], int link, struct err *e)
 {
 	if (loop_init(&f->loop, e) < 0 || dials_init(&f->dials, &f->loop, link, e) < 0)
 		return -1;
@@ -134,10 +148,22 @@ int front_run(struct front *f, const int fds[2], int link, struct err *e)
 	f->patience = (struct timer){ .context = f, .expired = on_patience };
 	front_listen(f);
 	loop_start(&f->loop, &f->sweep, SWEEP_MS);
+	return 0;
+}
+
+void front_end(struct front *f)
+{
+	clients_end(f);
+	loop_done(&f->loop);
+}
+
+int front_run(struct front *f, const int fds[2], int link, struct err *e)
+{
+	if (front_begin(f, fds, link, e) < 0)
+		return -1;
 	while (!f->is_over && !(f->is_stopping && f->count == 0))
 		if (loop_step(&f->loop, -1, e) < 0)
 			return -1;
-	clients_end(f);
-	loop_done(&f->loop);
+	front_end(f);
 	return 0;
 }

@@ -28,6 +28,7 @@ struct front {
 	unsigned count, asks;
 	struct timer sweep, patience;
 	bool is_stopping, is_over, is_listening;
+	bool is_scarce; /* the last connection could not be taken: too few descriptors */
 	unsigned any;		   /* the pod for the next request that each can answer */
 	unsigned coming[PODS_MAX]; /* sandboxes that are being started there */
 	bool is_down[PODS_MAX];	   /* the last attempt to connect has failed */
@@ -38,8 +39,14 @@ struct front {
 /* Serves until it is told to stop.  `fds`: the listening sockets, -1: none. */
 int front_run(struct front *f, const int fds[2], int link, struct err *e);
 
+/* The parts of front_run(): what is before its first turn, and behind its last one. */
+int front_begin(struct front *f, const int fds[2], int link, struct err *e);
+void front_end(struct front *f);
+
 /* Accepts connections, or no more, by how many there are. */
 void front_listen(struct front *f);
+/* A descriptor has been closed: one more connection may be accepted. */
+void front_freed(struct front *f);
 
 /* Returns the text of /metrics, allocated. */
 char *front_metrics(const struct front *f);

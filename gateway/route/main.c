@@ -133,16 +133,21 @@ static int front(struct front *f, const struct ends *x, pid_t parent)
 	return EXIT_HUTCH;
 }
 
-/* A request has up to two descriptors, and a login's limit is lower. */
-static void raise_files(const struct front *f)
+/* A request has up to two descriptors, and a login's limit is lower.  Clients that took
+ * all descriptors would leave none for their pods. */
+static void raise_files(struct front *f)
 {
+	const rlim_t want = 2 * (rlim_t)f->connections + 4096, own = 64;
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
 		return;
-	const rlim_t want = 2 * (rlim_t)f->connections + 4096;
+	const rlim_t before = limit.rlim_cur;
 	limit.rlim_cur = limit.rlim_max < want ? limit.rlim_max : want;
-	(void)setrlimit(RLIMIT_NOFILE, &limit); /* with fewer, connections wait */
+	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+		limit.rlim_cur = before;
+	const rlim_t room = limit.rlim_cur > own + 2 ? (limit.rlim_cur - own) / 2 : 1;
+	f->connections = room < f->connections ? (unsigned)room : f->connections;
 }
 
 static int run(struct front *f, struct ends *x, struct err *e)
