@@ -282,7 +282,7 @@ FILES_gateway := action_server box box_id command connect_frames copy download e
 USES_gateway := base policy/json policy archive store sandbox/kernel sandbox/state sandbox/launch cli/common \
     rootfs-tools/layers gateway/zip gateway/relay
 
-FILES_gateway/route := asks client client_ask client_pass client_reply connector decide dials figures front merge phase pods request
+FILES_gateway/route := asks client client_ask client_pass client_reply client_turn connector decide dials figures front merge phase pods request
 USES_gateway/route := base policy/json policy sandbox/kernel egress sandbox/launch cli/common \
     gateway
 

@@ -35,6 +35,7 @@ void client_end(struct client *c)
 {
 	struct front *f = c->front;
 
+	client_end_turn(c);
 	client_close_pod(c);
 	asks_end(c->asks);
 	dials_cancel(c->dial);
@@ -203,6 +204,7 @@ static void on_client(void *context, uint32_t events)
 		return;
 	case PHASE_ASK:
 	case PHASE_SEARCH:
+	case PHASE_TURN:
 	case PHASE_DIAL:
 	case PHASES:
 		break;
@@ -251,6 +253,7 @@ static void expire(struct client *c)
 		loop_stop(&c->front->loop, &c->again);
 		client_refuse_pod(c);
 		return;
+	case PHASE_TURN:
 	case PHASE_PASS:
 	case PHASE_FLUSH:
 	case PHASE_LINGER:

@@ -37,6 +37,7 @@ struct client {
 	struct decision decision;
 	bool is_chosen;	   /* `decision` is made, and owns */
 	bool is_coming;	   /* it is counted in front->coming of its pod */
+	bool has_turn;	   /* requests that start the same session wait for this one */
 	struct dial *dial; /* NULL: none is under way */
 	struct timer again;
 	struct asks *asks;	/* owned; NULL: no pods are asked */
@@ -82,6 +83,12 @@ void client_dial(struct client *c);
 void client_go_to(struct client *c, int pod);
 /* The client's socket is ready, in PHASE_PASS. */
 void client_pass(struct client *c, uint32_t events);
+
+/* Two requests that start one session at once would both find it in no pod, and start it
+ * in two.  client_take_turn() returns false where another request has the turn: then the
+ * client waits in PHASE_TURN for client_end_turn(), which calls client_ask() for it. */
+bool client_take_turn(struct client *c);
+void client_end_turn(struct client *c);
 
 /* Asks all pods for a DECIDE_FIND, DECIDE_MERGE or DECIDE_START. */
 void client_ask(struct client *c);

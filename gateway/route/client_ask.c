@@ -199,6 +199,11 @@ static void begin_start(struct client *c)
 		ask_figures(c);
 		return;
 	}
+	if (!client_take_turn(c)) {
+		client_enter(c, PHASE_TURN);
+		client_watch(c);
+		return;
+	}
 	AUTO_FREE char *target = text_format("/sessions/%s", c->decision.session);
 	if (strlen(target) < HTTP_HEAD_MAX / 2)
 		ask(c, (struct span){ target, strlen(target) }, PHASE_ASK, has_session,

@@ -89,6 +89,7 @@ static bool pass_down(struct client *c)
 			return false;
 		}
 		c->has_answer = true;
+		client_end_turn(c); /* the pod has decided about the session */
 		(void)buffer_append(&c->down, f->scratch, (size_t)n); /* it was empty */
 		if (!client_flush(&c->down, c->in.fd)) {
 			client_end(c);

@@ -29,6 +29,7 @@ bool client_flush(struct buffer *b, int fd)
  */
 void client_finish(struct client *c)
 {
+	client_end_turn(c);
 	client_close_pod(c);
 	asks_end(c->asks);
 	c->asks = NULL;

@@ -10,6 +10,7 @@ enum phase {
 	PHASE_BODY,   /* its small body is read, which decides */
 	PHASE_ASK,    /* the pods are asked */
 	PHASE_SEARCH, /* the same, and those that do not answer are asked again */
+	PHASE_TURN,   /* another request starts the same session */
 	PHASE_DIAL,   /* the pod is connected to; one that is down is tried again */
 	PHASE_PASS,   /* bytes go both ways: the pod and the client decide how long */
 	PHASE_FLUSH,  /* the last bytes of the answer go to the client */

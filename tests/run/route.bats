@@ -446,6 +446,14 @@ drained() {
 	"$here/route.py" odd_lists "$HUTCH"
 }
 
+@test "two requests that start one session take turns, and the second one is refused by the session's pod" {
+	"$here/route.py" turns "$HUTCH"
+}
+
+@test "a client that breaks off, or is refused, gives its turn at a session to the next one" {
+	"$here/route.py" turn_of_a_gone_client "$HUTCH"
+}
+
 @test "connections beyond the bound wait for their turn" {
 	"$here/route.py" many "$HUTCH"
 }

@@ -256,6 +256,91 @@ def odd_lists(hutch):
                 assert status(read_all(s)) == 503
 
 
+def reply(got, code, text=b""):
+    got.sendall(b"HTTP/1.1 %d x\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % (code, len(text)) + text)
+    got.close()
+
+
+def asked(pod, line, code, text=b""):
+    """Takes a request of this pod, whose line begins so, and answers it."""
+    got = pod.accept()
+    seen = read_head(got)
+    assert seen.startswith(line), (line, seen)
+    reply(got, code, text)
+
+
+def start_of(session):
+    body = b'{"session_id": "%s"}' % session
+    return head("POST /start", f"Content-Length: {len(body)}") + body
+
+
+ROOM = b"hutch_sandboxes_alive 0\nhutch_sandboxes_max %d\n"
+
+
+def placed(pods, session, rooms):
+    """Lets a request for this session find that no pod has it; then each pod tells its room."""
+    for pod in pods:
+        asked(pod, b"GET /sessions/" + session, 404)
+    for pod, room in zip(pods, rooms):
+        asked(pod, b"GET /metrics ", 200, ROOM % room)
+
+
+def turns(hutch):
+    """Two requests that start one session take turns, in the order in which they came."""
+    pods = [Pod(), Pod()]
+    with router(hutch, pods) as (at, _), connect(at) as first, connect(at) as second, connect(at) as third:
+        first.sendall(start_of(b"s"))
+        placed(pods, b"%73", (2, 1))
+        got = pods[0].accept()
+        assert read_head(got).startswith(b"POST /start ")
+        for s, session in ((second, b"s"), (third, b"\\u0073")):
+            s.sendall(start_of(session))
+            with connect(at) as probe:  # the router has read the request before by then
+                probe.sendall(head("GET /health"))
+                assert status(read_all(probe)) == 200
+        assert pods[0].is_untouched() and pods[1].is_untouched()
+        with connect(at) as other:  # a start of another session does not wait
+            other.sendall(start_of(b"t"))
+            for pod in pods:
+                pod.listener.settimeout(patience.PATIENCE)
+            placed(pods, b"%74", (0, 1))
+            asked(pods[1], b"POST /start ", 200, b"{}")
+            assert status(read_all(other)) == 200
+        reply(got, 200, b"first")
+        assert read_all(first).endswith(b"first")
+        for s, word in ((second, b"second"), (third, b"third")):
+            asked(pods[0], b"GET /sessions/%73", 200, b"{}")
+            asked(pods[0], b"POST /start ", 409, word)
+            assert read_all(s).endswith(word)
+            with contextlib.closing(pods[1].accept()):  # it was asked, too, and not waited for
+                pass
+
+
+def turn_of_a_gone_client(hutch):
+    """A client that breaks off gives its turn to the next one, and so does one that is refused."""
+    pod = Pod()
+    with router(hutch, [pod]) as (at, _), connect(at) as second, connect(at) as third:
+        first = connect(at)
+        first.sendall(start_of(b"s"))
+        placed([pod], b"%73", (1,))
+        with contextlib.closing(pod.accept()) as got:
+            read_head(got)
+            second.sendall(start_of(b"s"))
+            with connect(at) as probe:
+                probe.sendall(head("GET /health"))
+                assert status(read_all(probe)) == 200
+            third.sendall(start_of(b"s"))
+            first.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            first.close()
+            asked(pod, b"GET /sessions/%73", 404)
+        asked(pod, b"GET /metrics ", 403)
+        asked(pod, b"POST /start ", 403, b"wrong key")
+        assert status(read_all(second)) == 403
+        placed([pod], b"%73", (1,))
+        asked(pod, b"POST /start ", 200, b"third")
+        assert read_all(third).endswith(b"third")
+
+
 def many(hutch):
     """As many connections as --connections says are taken, and further ones wait for their turn."""
     pod = Pod()

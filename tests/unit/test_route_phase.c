@@ -19,14 +19,23 @@ static void each_phase_ends_at_its_limit(void **state)
 		int64_t wait_ms, passed;
 		bool is_over;
 	} rows[] = {
-		{ PHASE_HEAD, 0, 14999, false },       { PHASE_HEAD, 0, 15000, true },
-		{ PHASE_BODY, 0, 29999, false },       { PHASE_BODY, 0, 30000, true },
-		{ PHASE_ASK, 0, 4999, false },	       { PHASE_ASK, 0, 5000, true },
-		{ PHASE_SEARCH, 700, 699, false },     { PHASE_SEARCH, 700, 700, true },
-		{ PHASE_DIAL, 700, 699, false },       { PHASE_DIAL, 700, 700, true },
-		{ PHASE_DIAL, 0, 0, false },	       { PHASE_DIAL, 0, 1, true },
-		{ PHASE_PASS, 700, INT32_MAX, false }, { PHASE_FLUSH, 0, 29999, false },
-		{ PHASE_FLUSH, 0, 30000, true },       { PHASE_LINGER, 0, 2999, false },
+		{ PHASE_HEAD, 0, 14999, false },
+		{ PHASE_HEAD, 0, 15000, true },
+		{ PHASE_BODY, 0, 29999, false },
+		{ PHASE_BODY, 0, 30000, true },
+		{ PHASE_ASK, 0, 4999, false },
+		{ PHASE_ASK, 0, 5000, true },
+		{ PHASE_SEARCH, 700, 699, false },
+		{ PHASE_SEARCH, 700, 700, true },
+		{ PHASE_DIAL, 700, 699, false },
+		{ PHASE_DIAL, 700, 700, true },
+		{ PHASE_TURN, 700, INT32_MAX, false },
+		{ PHASE_DIAL, 0, 0, false },
+		{ PHASE_DIAL, 0, 1, true },
+		{ PHASE_PASS, 700, INT32_MAX, false },
+		{ PHASE_FLUSH, 0, 29999, false },
+		{ PHASE_FLUSH, 0, 30000, true },
+		{ PHASE_LINGER, 0, 2999, false },
 		{ PHASE_LINGER, 0, 3000, true },
 	};
 
