@@ -137,7 +137,7 @@ FILES_executor := port_connect ending executor requests
 USES_executor := base protocol executor/wire executor/process executor/session executor/files \
     executor/edit executor/fileops executor/plugin
 
-FILES_sandbox/kernel := notify_target caps countdown diagnose landlock_root mount_api host_user idmap landlock \
+FILES_sandbox/kernel := notify_target caps cgroup_tree countdown diagnose landlock_root mount_api host_user idmap landlock \
     log_level listener netns network pivot procfs program pump rlimits seccomp seccomp_cache seccomp_compiler \
     sockets stdio mount_target terminal
 USES_sandbox/kernel := base policy/seccomp policy
@@ -168,7 +168,7 @@ USES_sandbox/plan := base policy/plugin policy/egress policy protocol store sand
 FILES_sandbox/raw := raw_bind raw_copy_up raw_files raw_mounts raw_overlay raw_plan
 USES_sandbox/raw := base sandbox/kernel
 
-FILES_oci := args cgroups cgroups_v1 config config_linux console create device_rules events exec features \
+FILES_oci := args cgroups cgroups_processes cgroups_v1 config config_linux console create device_rules events exec features \
     fields filter hooks identity init lifecycle link list log mount_options mounts notify process \
     resources resources_apply run spaces spaces_set_up spec start state
 USES_oci := base policy/json policy sandbox/kernel sandbox/raw

@@ -1,31 +1,23 @@
 #include "oci/cgroups.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "base/await.h"
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/list.h"
-#include "base/mem.h"
 #include "base/own.h"
 #include "oci/cgroups_v1.h"
 #include "oci/resources.h"
 
-#define FILE_MAX    (1u << 20)
-#define PATIENCE_MS 10000
+#define FILE_MAX (1u << 20)
 
 const char *cgroups_root(void)
 {
@@ -202,177 +194,4 @@ int cgroups_join(const char *path, const char *v1, pid_t pid, struct err *e)
 	AUTO_FREE char *file = text_format("%s/cgroup.procs", path);
 	(void)snprintf(text, sizeof(text), "%d", (int)pid); /* fits */
 	return io_write_proc(AT_FDCWD, file, text, e);
-}
-
-bool cgroups_is_frozen(const char *path)
-{
-	AUTO_FREE char *text = path ? read_file(path, "cgroup.freeze", NULL) : NULL;
-	AUTO_FREE char *v1 = path && !text ? read_file(path, "freezer.state", NULL)
-					   : NULL;
-
-	return (text && *text == '1') || (v1 && *v1 == 'F');
-}
-
-/* Waits until cgroup.events has the line, for some seconds: a freezer of cgroup v1 holds
- * back even SIGKILL. */
-static int await_event(const char *path, const char *line, struct err *e)
-{
-	const int64_t due = clock_ms() + PATIENCE_MS;
-
-	AUTO_FREE char *file = text_format("%s/cgroup.events", path);
-	AUTO_CLOSE int fd = open(file, O_RDONLY | O_CLOEXEC);
-
-	for (;;) {
-		char text[256];
-		const ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
-		if (n < 0)
-			return err_sys(e, "read %s", file);
-		text[n] = '\0';
-		if (strstr(text, line))
-			return 0;
-		const int rc = await_ready(fd, POLLPRI, due);
-		if (rc < 0)
-			return err_sys(e, "wait for %s", file);
-		if (rc == 0)
-			return err_set(e, ERR_BUSY, "%s has not become '%s' in time",
-				       file, line);
-	}
-}
-
-int cgroups_freeze(const char *path, bool is_frozen, struct err *e)
-{
-	if (!path)
-		return err_set(e, ERR_UNSUPPORTED,
-			       "the container has no cgroup, which pause "
-			       "and resume need");
-	AUTO_FREE char *file = text_format("%s/cgroup.freeze", path);
-	if (access(file, F_OK))
-		return cgroups_v1_freeze(path, is_frozen, e);
-	if (io_write_proc(AT_FDCWD, file, is_frozen ? "1" : "0", e))
-		return -1;
-	return await_event(path, is_frozen ? "frozen 1" : "frozen 0", e);
-}
-
-static void add_pids(const char *path, struct list *texts)
-{
-	AUTO_FREE char *text = read_file(path, "cgroup.procs", NULL);
-	char *rest = text;
-
-	for (char *line; rest && (line = strsep(&rest, "\n"));)
-		if (*line)
-			list_add(texts, line);
-}
-
-/* Calls `does` for the cgroup's folders, those below first. */
-static void walk(const char *path, void (*does)(const char *, void *), void *arg)
-{
-	DIR *dir = opendir(path);
-
-	if (!dir)
-		return;
-	for (struct dirent *d; (d = readdir(dir));)
-		if (d->d_type == DT_DIR && d->d_name[0] != '.') {
-			AUTO_FREE char *below = text_format("%s/%s", path, d->d_name);
-			walk(below, does, arg);
-		}
-	(void)closedir(dir); /* it was only read */
-	does(path, arg);
-}
-
-static void add_folder(const char *path, void *texts)
-{
-	add_pids(path, texts);
-}
-
-int cgroups_pids(const char *path, pid_t **ret, size_t *ret_count, struct err *e)
-{
-	struct list texts = { 0 };
-
-	if (access(path, F_OK))
-		return err_sys(e, "open %s", path);
-	walk(path, add_folder, &texts);
-	*ret = mem_zeroed(texts.count + 1, sizeof(**ret));
-	*ret_count = texts.count;
-	for (size_t i = 0; i < texts.count; i++)
-		(*ret)[i] = (pid_t)strtol(texts.items[i], NULL, 10);
-	list_done(&texts);
-	return 0;
-}
-
-int cgroups_signal(const char *path, int sig, struct err *e)
-{
-	AUTO_FREE char *file = text_format("%s/cgroup.kill", path);
-	AUTO_FREE pid_t *pids = NULL;
-	size_t count;
-
-	/* since 5.14; no process escapes it by a fork */
-	if (sig == SIGKILL && io_write_proc(AT_FDCWD, file, "1", e) == 0)
-		return 0;
-	if (cgroups_pids(path, &pids, &count, e))
-		return -1;
-	for (size_t i = 0; i < count; i++)
-		if (pids[i] > 1 && kill(pids[i], sig) && errno != ESRCH)
-			return err_sys(e, "signal process %d", (int)pids[i]);
-	return 0;
-}
-
-static void remove_folder(const char *path, void *arg)
-{
-	(void)arg;
-	(void)rmdir(path); /* cgroups_remove() looks at the outermost */
-}
-
-/* Kills the processes and waits for their ends, until none is left: v1 has no event for it,
- * and a process may have forked before it was killed. */
-static int await_ends(const char *path, struct err *e)
-{
-	const int64_t due = clock_ms() + PATIENCE_MS;
-
-	if (cgroups_is_frozen(path) && cgroups_v1_freeze(path, false, e))
-		return -1;
-	for (;;) {
-		AUTO_FREE pid_t *pids = NULL;
-		size_t count;
-		if (cgroups_pids(path, &pids, &count, e))
-			return -1;
-		if (!count)
-			return 0;
-		if (clock_ms() >= due)
-			return err_set(e, ERR_BUSY, "%s: processes come again", path);
-		for (size_t i = 0; i < count; i++) {
-			AUTO_CLOSE int fd = (int)syscall(SYS_pidfd_open, pids[i], 0);
-			if (fd < 0)
-				continue;
-			(void)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL,
-				      0); /* it may have ended */
-			if (await_ready(fd, POLLIN, due) <= 0)
-				return err_set(e, ERR_BUSY,
-					       "process %d has not ended in time",
-					       (int)pids[i]);
-		}
-	}
-}
-
-static int await_empty(const char *path, struct err *e)
-{
-	AUTO_FREE char *file = text_format("%s/cgroup.events", path);
-
-	return access(file, F_OK) ? await_ends(path, e)
-				  : await_event(path, "populated 0", e);
-}
-
-int cgroups_remove(const char *path, const char *v1, struct err *e)
-{
-	const bool is_there = path && access(path, F_OK) == 0;
-
-	if (is_there && (cgroups_signal(path, SIGKILL, e) || await_empty(path, e)))
-		return -1;
-	if (v1)
-		cgroups_v1_remove(v1);
-	if (!is_there)
-		return 0;
-	walk(path, remove_folder, NULL);
-	return access(path, F_OK)
-		       ? 0
-		       : err_set(e, ERR_BUSY, "cannot remove the cgroup %s", path);
 }

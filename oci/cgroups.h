@@ -43,9 +43,10 @@ char *cgroups_own(void);
 bool cgroups_is_frozen(const char *path);
 int cgroups_freeze(const char *path, bool is_frozen, struct err *e);
 
-/* Lists the processes of the cgroup and those below it; *ret is allocated. */
+/* Lists the processes of the cgroup and those below it (cgroup_tree.h); *ret is
+ * allocated. */
 int cgroups_pids(const char *path, pid_t **ret, size_t *ret_count, struct err *e);
 /* Sends a signal to all of them. */
 int cgroups_signal(const char *path, int sig, struct err *e);
-/* Kills what is in it, and removes it.  NULL for both does nothing. */
+/* Kills what is in it, and removes it and all below it.  NULL for both does nothing. */
 int cgroups_remove(const char *path, const char *v1, struct err *e);

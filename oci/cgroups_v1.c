@@ -17,6 +17,7 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "oci/resources.h"
+#include "sandbox/kernel/cgroup_tree.h"
 
 #define ROOT	     "/sys/fs/cgroup"
 #define TEXT_MAX     4096
@@ -177,6 +178,34 @@ int cgroups_v1_freeze(const char *folder, bool is_frozen, struct err *e)
 	return err_set(e, ERR_BUSY, "%s has not become %s in time", file, word);
 }
 
+static int thaw(int folder, void *arg, struct err *e)
+{
+	struct err why = { 0 };
+
+	(void)arg;
+	/* A folder that was removed meanwhile holds no process back. */
+	if (io_write_proc(folder, "freezer.state", "THAWED", &why) == 0 ||
+	    why.sys == ENOENT || why.sys == ENODEV)
+		return 0;
+	*e = why;
+	return -1;
+}
+
+int cgroups_v1_thaw(const char *folder, struct err *e)
+{
+	AUTO_CLOSE int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	struct err why = { 0 };
+
+	if (fd < 0)
+		return err_sys(e, "open %s", folder);
+	if (cgroup_tree_visit(fd, thaw, NULL, &why) == 0)
+		return 0;
+	if (e)
+		*e = why;
+	return err_in(e, "%s", folder);
+}
+
 int cgroups_v1_join(const char *path, pid_t pid, struct err *e)
 {
 	char text[24];
@@ -192,11 +221,13 @@ int cgroups_v1_join(const char *path, pid_t pid, struct err *e)
 	return 0;
 }
 
-void cgroups_v1_remove(const char *path)
+int cgroups_v1_remove(const char *path, struct err *e)
 {
 	for (size_t i = 0; i < ARRAY_LEN(controllers); i++) {
 		AUTO_FREE char *folder = text_format(ROOT "/%s%s", controllers[i], path);
-		if (is_v1(controllers[i]))
-			(void)rmdir(folder); /* there is none without a limit of it */
+		if (is_v1(controllers[i]) && access(folder, F_OK) == 0 &&
+		    cgroup_tree_remove(AT_FDCWD, folder, e))
+			return -1;
 	}
+	return 0;
 }

@@ -30,8 +30,11 @@ int cgroups_v1_set_devices(const struct resources *r, const char *path, struct e
 char *cgroups_v1_make_freezer(const char *path);
 /* Freezes or thaws it. */
 int cgroups_v1_freeze(const char *folder, bool is_frozen, struct err *e);
+/* Thaws it and those below it, which hold even a killed process back as long as they are
+ * frozen. */
+int cgroups_v1_thaw(const char *folder, struct err *e);
 
 /* Moves a process to the cgroups of v1 that exist. */
 int cgroups_v1_join(const char *path, pid_t pid, struct err *e);
-/* Removes them, when no process is left. */
-void cgroups_v1_remove(const char *path);
+/* Removes them and those below them, when no process is left. */
+int cgroups_v1_remove(const char *path, struct err *e);

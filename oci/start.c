@@ -163,6 +163,10 @@ int delete_container(struct state *s, bool is_forced, struct err *e)
 		return err_set(e, ERR_BUSY,
 			       "cannot delete container '%s': it is %s, not stopped",
 			       s->id, state_word(status));
+	/* A process that has frozen itself in a cgroup of v1 is thawed by that. */
+	if (status != STATE_STOPPED && s->cgroup && access(s->cgroup, F_OK) == 0 &&
+	    cgroups_signal(s->cgroup, SIGKILL, e))
+		return -1;
 	if (status != STATE_STOPPED && s->pid && end_process(s, e))
 		return -1;
 	if (cgroups_remove(s->cgroup, s->v1, e))

@@ -19,6 +19,7 @@
 #include "policy/policy.h"
 #include "sandbox/cgroup/cgroup_limits.h"
 #include "sandbox/cgroup/watchdog.h"
+#include "sandbox/kernel/cgroup_tree.h"
 
 #define PREFIX "hutch-"
 #define LEAF   "sup"
@@ -100,6 +101,19 @@ static void remove_leaf(int folder, const char *name)
 						     * removes the folder */
 }
 
+/* Removes a leaf whose processes were killed, and the cgroups that a command may have made
+ * below it, where it could write to the leaf. */
+static void remove_killed(int folder, const char *name)
+{
+	struct err e = { 0 };
+
+	if (cgroup_tree_remove(folder, name, &e) == 0 || e.kind != ERR_BUSY)
+		return;
+	wait_until_empty(folder);
+	(void)cgroup_tree_remove(folder, name, NULL); /* if this fails, the next launch
+						       * removes the folder */
+}
+
 static void remove_folder(int parent, const char *name)
 {
 	AUTO_CLOSE int folder = open_below(parent, name);
@@ -109,8 +123,8 @@ static void remove_folder(int parent, const char *name)
 	/* A failure is ignored: if the making of a cgroup failed halfway, its folder
 	 * may have no cgroup.kill. */
 	(void)io_write_proc(folder, "cgroup.kill", "1", NULL);
-	remove_leaf(folder, CMDS);
-	remove_leaf(folder, EXEC);
+	remove_killed(folder, CMDS);
+	remove_killed(folder, EXEC);
 	(void)unlinkat(parent, name, AT_REMOVEDIR); /* if this fails, the next launch
 						     * removes the folder */
 }

@@ -5,6 +5,8 @@ oci.py console RUNTIME [GLOBAL]...	creates and starts the bundle in this folder 
 					prints what comes out of its terminal
 oci.py notify RUNTIME [GLOBAL]...	... with NOTIFY_SOCKET, and prints what that is told
 oci.py listener RUNTIME [GLOBAL]...	runs it, and prints what its seccomp agent gets
+oci.py deepen FOLDER PID		makes 1,200 cgroups, each in the one before, and moves a
+					process to the deepest
 """
 import os
 import socket
@@ -64,4 +66,14 @@ def listener(runtime):
         print(text.decode())
 
 
-{"console": console, "notify": notify, "listener": listener}[sys.argv[1]](sys.argv[2:])
+def deepen(words):
+    """A path of them all is longer than a path may be."""
+    os.chdir(words[0])
+    for _ in range(1200):
+        os.mkdir("d" * 8)
+        os.chdir("d" * 8)
+    with open("cgroup.procs", "w", encoding="ascii") as procs:
+        procs.write(words[1])
+
+
+{"console": console, "notify": notify, "listener": listener, "deepen": deepen}[sys.argv[1]](sys.argv[2:])

@@ -1,0 +1,95 @@
+#!/usr/bin/env bats
+# Tests of the cgroups of `hutch oci` against a container that may write to its own.
+
+bats_require_minimum_version 1.5.0
+load helpers
+load oci
+
+teardown() {
+	[[ -z ${OCI:-} ]] || remove_containers
+	end
+}
+
+# has_cgroup: skips the test unless the container `box` has a cgroup.
+has_cgroup() {
+	cgroup=$(jq -r .cgroup state/box/state.json)
+	[[ $cgroup == /* ]] || {
+		! is_root || false
+		skip "this user may make no cgroup here"
+	}
+}
+
+# deepen FOLDER PID: makes 1,200 cgroups, each in the one before, as a container could that has
+# its cgroup mounted, and moves a process to the deepest.
+deepen() {
+	command python3 -SE "$here/oci.py" deepen "$@"
+}
+
+# deep_holds: expects that the verbs reach the process in the deepest cgroup of `box`, and that
+# nothing is left of it.
+deep_holds() {
+	local pid
+	has_cgroup
+	pid=$(oci state box | jq .pid)
+	deepen "$cgroup" "$pid"
+	ulimit -Sn 1024
+	[[ $(oci ps --format json box) == "[$pid]" ]]
+	oci kill --all box KILL
+	tail --pid="$pid" -f /dev/null
+	oci delete box
+	[[ ! -e $cgroup && ! -e state/box ]]
+}
+
+@test "ps, kill and delete reach through cgroups that a container has made 1,200 levels deep" {
+	created
+	oci start box
+	deep_holds
+}
+
+@test "delete --force kills and removes what is in cgroups below the container's" {
+	created
+	oci start box
+	has_cgroup
+	pid=$(oci state box | jq .pid)
+	deepen "$cgroup" "$pid"
+	oci delete --force box
+	[[ ! -e $cgroup && ! -e /proc/$pid/root ]]
+}
+
+# without_v2 FUNCTION: runs a function where only cgroup v1 is mounted.
+without_v2() {
+	is_root || skip "only root can hide the v2 hierarchy"
+	[[ -e /sys/fs/cgroup/freezer/tasks ]] || skip "this host has no freezer of cgroup v1"
+	export -f "$1" oci bundle created has_cgroup deepen deep_holds is_root
+	export OCI BUILD T HOME here
+	unshare -m bash -euo pipefail -c "
+		while umount /sys/fs/cgroup/unified 2>/dev/null; do :; done
+		$1"
+}
+
+deep_v1() {
+	created
+	oci start box
+	deep_holds
+}
+
+frozen_v1() {
+	local pid
+	created
+	oci start box
+	has_cgroup
+	pid=$(oci state box | jq .pid)
+	mkdir "$cgroup/below"
+	echo "$pid" >"$cgroup/below/cgroup.procs"
+	echo FROZEN >"$cgroup/below/freezer.state"
+	oci delete --force box
+	[[ ! -e $cgroup ]]
+}
+
+@test "where only cgroup v1 is there, deep cgroups are no shelter either" {
+	without_v2 deep_v1
+}
+
+@test "a container that has frozen itself in a cgroup of v1 is deleted" {
+	without_v2 frozen_v1
+}
