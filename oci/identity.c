@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
-#include <linux/magic.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,7 +11,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/vfs.h>
 
 #include "base/account.h"
 #include "base/err.h"
@@ -20,6 +18,7 @@
 #include "base/own.h"
 #include "oci/filter.h"
 #include "oci/process.h"
+#include "sandbox/kernel/procfs.h"
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -103,21 +102,22 @@ static int set_cpus(const char *list, struct err *e)
 		       : 0;
 }
 
-/* Asks a security module for the label of the command. */
+/* Asks a security module for the label of the command.  The image, or a process of the
+ * container, may have mounted another file there, to keep the label off (procfs.h). */
 static int set_label(const char *file, const char *label, const char *what, struct err *e)
 {
-	struct statfs fs;
+	struct err why = { 0 };
 
-	/* An image could have another file there, to keep the label off. */
-	AUTO_CLOSE int fd = open(file, O_WRONLY | O_CLOEXEC);
-	if (fd < 0 || fstatfs(fd, &fs) || fs.f_type != PROC_SUPER_MAGIC)
+	if (procfs_write(file, label, &why) == 0)
+		return 0;
+	if (why.kind == ERR_NOT_FOUND)
 		return err_set(e, ERR_UNSUPPORTED,
 			       "%s '%.64s': this kernel has no such module "
-			       "active (%s)",
+			       "active (/proc/%s)",
 			       what, label, file);
-	return write(fd, label, strlen(label)) < 0
-		       ? err_sys(e, "set %s '%.64s'", what, label)
-		       : 0;
+	if (e)
+		*e = why;
+	return err_in(e, "%s '%.64s'", what, label);
 }
 
 static bool has_label(const struct process *p)
@@ -132,8 +132,8 @@ static int set_labels(const struct process *p, struct err *e)
 		(void)snprintf(line, sizeof(line), "exec %s",
 			       p->apparmor); /* long names are
 									    * refused */
-		if (set_label("/proc/self/attr/apparmor/exec", line,
-			      "process.apparmorProfile", e))
+		if (set_label("self/attr/apparmor/exec", line, "process.apparmorProfile",
+			      e))
 			return -1;
 	}
 	if (p->selinux && *p->selinux) {
@@ -141,8 +141,7 @@ static int set_labels(const struct process *p, struct err *e)
 			return err_set(e, ERR_UNSUPPORTED,
 				       "process.selinuxLabel: SELinux is "
 				       "not active here");
-		return set_label("/proc/self/attr/exec", p->selinux,
-				 "process.selinuxLabel", e);
+		return set_label("self/attr/exec", p->selinux, "process.selinuxLabel", e);
 	}
 	return 0;
 }

@@ -18,6 +18,7 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "base/worker.h"
+#include "sandbox/kernel/procfs.h"
 
 static const uint64_t flags_of[SPACE_COUNT] = {
 	[SPACE_USER] = CLONE_NEWUSER,	  [SPACE_PID] = CLONE_NEWPID,
@@ -157,8 +158,8 @@ static int set_clocks(const struct config *c, struct err *e)
 		const struct config_clock *k = &c->clocks[i];
 		(void)snprintf(text, sizeof(text), "%d %lld %u", numbers[i],
 			       (long long)k->secs, k->nanosecs); /* fits */
-		if (k->is_set &&
-		    io_write_proc(AT_FDCWD, "/proc/self/timens_offsets", text, e))
+		/* The mounts may be those of another container by now. */
+		if (k->is_set && procfs_write("self/timens_offsets", text, e))
 			return -1;
 	}
 	return 0;

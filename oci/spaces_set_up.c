@@ -11,6 +11,7 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "oci/spaces.h"
+#include "sandbox/kernel/procfs.h"
 
 int spaces_enter_cgroup(const struct config *c, struct err *e)
 {
@@ -62,7 +63,11 @@ static int write_sysctl(const struct config *c, const struct config_pair *pair,
 	if (check_sysctl(c, key, e))
 		return -1;
 	AUTO_FREE char *path = text_format("/proc/sys/%s", key);
-	return io_write_proc(AT_FDCWD, path, pair->value, e);
+	/* This process still sees the host's mounts, or those of another container that it has
+	 * joined, which may have mounted anything there. */
+	return c->spaces[SPACE_MOUNT].path
+		       ? procfs_write(path + strlen("/proc/"), pair->value, e)
+		       : io_write_proc(AT_FDCWD, path, pair->value, e);
 }
 
 static int raise_loopback(struct err *e)
