@@ -8,8 +8,14 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 
 #include "base/err.h"
 #include "base/kernel.h"
@@ -344,6 +350,55 @@ static void test_a_descriptor_whose_path_leads_elsewhere_is_refused(void **state
 	run(&w);
 }
 
+/* From here on mknodat(2) reports success, and does nothing: the file is whatever another
+ * process has put there. */
+static void fake_mknod(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mknodat, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog program = { ARRAY_LEN(code), code };
+
+	CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+}
+
+static void play_without_mknod(void *arg)
+{
+	fake_mknod();
+	play(arg);
+}
+
+static void test_a_link_in_the_place_of_a_device_gets_neither_owner_nor_mode(void **state)
+{
+	AUTO_FREE char *root = scene_path(state, "root");
+	AUTO_FREE char *secret = scene_path(state, "secret");
+	AUTO_FREE char *link = scene_path(state, "root/pipe");
+	struct stat was, is;
+	struct world w;
+
+	scene_dir(state, "root");
+	scene_file(state, "secret", "x");
+	assert_int_equal(chmod(secret, 0600), 0);
+	assert_int_equal(symlink(secret, link), 0);
+	assert_int_equal(stat(secret, &was), 0);
+	begin(&w, state);
+	w.plan.root = root;
+	struct raw_step *s = raw_plan_add(&w.plan, RAW_DEVICE, "/pipe");
+	s->mode = S_IFIFO | 0666;
+	s->uid = 1000;
+	s->gid = 1000;
+	w.says = "make the device /pipe: another file is there now";
+	scene_inside(CLONE_NEWNS | CLONE_NEWPID, 1000, play_without_mknod, &w);
+	raw_plan_done(&w.plan);
+	assert_int_equal(stat(secret, &is), 0);
+	assert_int_equal(is.st_mode, was.st_mode);
+	assert_int_equal(is.st_uid, was.st_uid);
+}
+
 int main(void)
 {
 	scene_leave_root();
@@ -360,6 +415,7 @@ int main(void)
 		T(test_masks_hide_and_covers_make_read_only),
 		T(test_a_source_may_be_a_descriptor),
 		T(test_a_descriptor_whose_path_leads_elsewhere_is_refused),
+		T(test_a_link_in_the_place_of_a_device_gets_neither_owner_nor_mode),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
