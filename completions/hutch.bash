@@ -512,6 +512,24 @@ _hutch_apptainer()
 	fi
 }
 
+# Flags come from the verb's help.
+_hutch_oci()
+{
+	local verb
+	((COMP_CWORD < 3)) || verb=${COMP_WORDS[2]}
+	if [[ $cur == -* ]]; then
+		_hutch_words "$(hutch oci $verb --help 2>/dev/null | sed -nE 's/^ +(-[A-Za-z] )?(--[a-z-]+) .*/\1\2/p')"
+	elif [[ ! -v verb ]]; then
+		_hutch_words "$(hutch oci --help 2>/dev/null | sed -nE 's/^  ([a-z]+) .*/\1/p')"
+	elif [[ ${COMP_WORDS[COMP_CWORD - 1]} == --@(bundle|root) ]]; then
+		_hutch_paths directory
+	elif [[ ${COMP_WORDS[COMP_CWORD - 1]} == --@(config|log|pid-file|process|resources|console-socket) ]]; then
+		_hutch_paths file
+	elif [[ $verb != @(create|run|list|features|spec) ]]; then
+		_hutch_words "$(hutch oci list -q 2>/dev/null)"
+	fi
+}
+
 _hutch()
 {
 	local cur=${COMP_WORDS[COMP_CWORD]}
@@ -553,6 +571,8 @@ _hutch()
 		_hutch_words "$_hutch_bwrap_flags"
 	elif [[ ${COMP_WORDS[1]} == apptainer ]]; then
 		_hutch_apptainer
+	elif [[ ${COMP_WORDS[1]} == oci ]]; then
+		_hutch_oci
 	elif [[ ${COMP_WORDS[1]} == help ]]; then
 		_hutch_words "$_hutch_verbs"
 	fi

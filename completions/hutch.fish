@@ -82,6 +82,8 @@ function __hutch_operand -a verb count text
         case 'plugin install *' 'plugin url *'; __hutch plugin ls | string replace -r ' .*' '' | string match -v NAME
         case 'image import *' 'why 1'; __hutch_files $text
         case 'image *'; __hutch_images
+        case 'oci '{create,run,list,features,spec,checkpoint,restore}' *'
+        case 'oci * 0'; __hutch oci list -q
         case 'pool *'; __hutch pool ls -q
         case 'why 0'
             __hutch ps -q
@@ -99,6 +101,7 @@ function __hutch_complete
     set -l verb
     while set -l verbs (__hutch_verbs $verb); and set -q verbs[1]
         test "$verb" != net; or set verbs (__hutch ps -q)
+        test "$verb" = oci; and not set -q words[1]; and string match -q -- '-*' "$text"; and break
         set -q words[1]; or printf '%s\n' $verbs
         set -q words[1]; or return
         test "$verb" != help; or return

@@ -1,10 +1,11 @@
 #include "oci/args.h"
 
-#include <stdint.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/list.h"
+#include "base/nearest.h"
+#include "base/own.h"
 
 static const struct args_flag *find(const struct args_flag *flags, size_t count,
 				    const char *word, const char **ret_value)
@@ -57,8 +58,48 @@ static int set(const struct args_flag *f, const char *value, char **at[], struct
 	return 0;
 }
 
-int args_read(const struct args_flag *flags, size_t count, char **argv, bool stops,
-	      struct err *e)
+void args_print(const struct args *a, FILE *to)
+{
+	for (size_t i = 0; i < a->count; i++) {
+		const struct args_flag *f = &a->flags[i];
+		const char letter[] = { f->letter ? '-' : ' ',
+					f->letter ? f->letter : ' ', '\0' };
+		AUTO_FREE char *name = text_format(
+			"%s%s%s%s", f->name, f->value ? " " : "",
+			f->value ? f->value : "", f->kind == ARGS_LIST ? "..." : "");
+		(void)fprintf(to, "  %s --%-28s  %s\n", letter, name,
+			      f->about); /* main() looks at the stream */
+	}
+}
+
+static bool is_help(const char *word)
+{
+	return !strcmp(word, "--help") || !strcmp(word, "-h");
+}
+
+static int help(const struct args *a)
+{
+	(void)printf("hutch oci %s\n\n", a->usage); /* main() looks at the stream */
+	args_print(a, stdout);
+	(void)printf("  -h --help                          this text\n\n"
+		     "More: man hutch-oci\n");
+	return -1;
+}
+
+static int unknown(const struct args *a, const char *word, struct err *e)
+{
+	struct nearest n;
+
+	(void)err_set(e, ERR_USAGE, "unknown flag %.64s", word);
+	if (word[1] != '-')
+		return -1;
+	nearest_init(&n, word + 2, strcspn(word + 2, "="));
+	for (size_t i = 0; i < a->count; i++)
+		nearest_try(&n, a->flags[i].name);
+	return nearest_suggest(&n, "--", e);
+}
+
+int args_read(const struct args *a, char **argv, struct err *e)
 {
 	char **to = argv, **at = argv;
 
@@ -69,14 +110,14 @@ int args_read(const struct args_flag *flags, size_t count, char **argv, bool sto
 			break;
 		}
 		if (**at != '-' || !(*at)[1]) {
-			if (stops)
+			if (a->stops)
 				break;
 			*to++ = *at;
 			continue;
 		}
-		const struct args_flag *f = find(flags, count, *at, &value);
+		const struct args_flag *f = find(a->flags, a->count, *at, &value);
 		if (!f)
-			return err_set(e, ERR_USAGE, "unknown flag %.64s", *at);
+			return is_help(*at) ? help(a) : unknown(a, *at, e);
 		if (set(f, value, &at, e))
 			return -1;
 	}
@@ -86,13 +127,13 @@ int args_read(const struct args_flag *flags, size_t count, char **argv, bool sto
 	return 0;
 }
 
-int args_count(char *const *words, size_t min, size_t max, const char *usage,
+int args_count(const struct args *a, char *const *words, size_t min, size_t max,
 	       struct err *e)
 {
 	size_t n = 0;
 
 	while (words[n])
 		n++;
-	return n < min || n > max ? err_set(e, ERR_USAGE, "usage: hutch-oci %s", usage)
+	return n < min || n > max ? err_set(e, ERR_USAGE, "usage: hutch-oci %s", a->usage)
 				  : 0;
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 struct err;
 
@@ -17,13 +18,23 @@ struct args_flag {
 	char letter; /* 0: none */
 	enum args_kind kind;
 	void *to;
+	const char *value, *about; /* for --help; value NULL: the flag is a switch */
+};
+
+struct args {
+	const char *usage; /* such as "kill [OPTIONS] ID [SIGNAL]" */
+	const struct args_flag *flags;
+	size_t count;
+	bool stops; /* the first word that is no flag ends the flags */
 };
 
 /* Reads flags into their variables, and leaves the other words at the front of `argv`,
- * ended by NULL.  With `stops`, the first word that is no flag ends the flags.  "--" ends
- * them, too. */
-int args_read(const struct args_flag *flags, size_t count, char **argv, bool stops,
-	      struct err *e);
+ * ended by NULL.  "--" ends the flags, too.  --help and -h, unless the table has them, print
+ * the usage; then the function returns -1 and leaves *e without an error, and so does its
+ * caller. */
+int args_read(const struct args *a, char **argv, struct err *e);
 /* Checks the number of words. */
-int args_count(char *const *words, size_t min, size_t max, const char *usage,
+int args_count(const struct args *a, char *const *words, size_t min, size_t max,
 	       struct err *e);
+/* Prints a line for each flag. */
+void args_print(const struct args *a, FILE *to);

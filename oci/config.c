@@ -150,8 +150,14 @@ int config_read(const char *path, const char *bundle, struct config *ret, struct
 	struct json_at root;
 
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return err_sys(e, "open %s", path);
+	if (fd < 0) {
+		const bool is_absent = errno == ENOENT;
+		(void)err_sys(e, "open %s", path);
+		return is_absent
+			       ? err_remedy(e, "--bundle DIR names the bundle's folder; "
+					       "hutch-oci spec writes a config.json")
+			       : -1;
+	}
 	if (io_read_file(fd, path, FIELDS_FILE_MAX, &c.text, &c.len, e))
 		return -1;
 	c.doc = json_parse_wide(c.text, c.len, e);

@@ -60,12 +60,14 @@ static char *write_stats(const struct state *s)
 int events_verb(const struct globals *g, char **argv, struct err *e)
 {
 	bool is_once = false;
-	const struct args_flag flags[] = { { "stats", 0, ARGS_SWITCH, &is_once },
-					   { "interval", 0, ARGS_IGNORED, NULL } };
+	const struct args_flag flags[] = {
+		{ "stats", 0, ARGS_SWITCH, &is_once, NULL, "print figures once" },
+		{ "interval", 0, ARGS_IGNORED, NULL, "TIME", "has no effect" },
+	};
+	const struct args a = { "events --stats ID", flags, ARRAY_LEN(flags), false };
 	AUTO_STATE struct state s = { .folder = -1 };
 
-	if (args_read(flags, ARRAY_LEN(flags), argv, false, e) ||
-	    args_count(argv, 1, 1, "events --stats ID", e) ||
+	if (args_read(&a, argv, e) || args_count(&a, argv, 1, 1, e) ||
 	    state_open(g->root, argv[0], &s, e))
 		return -1;
 	if (!is_once)

@@ -300,23 +300,30 @@ int exec_verb(const struct globals *g, char **argv, struct err *e)
 {
 	struct exec_flags f = { 0 };
 	const struct args_flag flags[] = {
-		{ "process", 'p', ARGS_TEXT, &f.process },
-		{ "console-socket", 0, ARGS_TEXT, &f.console },
-		{ "pid-file", 0, ARGS_TEXT, &f.pid_file },
-		{ "cwd", 0, ARGS_TEXT, &f.cwd },
-		{ "user", 'u', ARGS_TEXT, &f.user },
-		{ "env", 'e', ARGS_LIST, &f.env },
-		{ "cap", 'c', ARGS_LIST, &f.caps },
-		{ "tty", 't', ARGS_SWITCH, &f.has_terminal },
-		{ "detach", 'd', ARGS_SWITCH, &f.is_detached },
-		{ "no-new-privs", 0, ARGS_SWITCH, &f.no_new_privs },
-		{ "ignore-paused", 0, ARGS_SWITCH, &f.ignores_pause },
-		{ "preserve-fds", 0, ARGS_TEXT, &f.preserve },
-		{ "apparmor", 0, ARGS_TEXT, &f.apparmor },
-		{ "process-label", 0, ARGS_TEXT, &f.label },
-		{ "cgroup", 0, ARGS_TEXT, &f.cgroup },
+		{ "process", 'p', ARGS_TEXT, &f.process, "FILE", "JSON of the process" },
+		{ "console-socket", 0, ARGS_TEXT, &f.console, "PATH",
+		  "a socket that gets the terminal's master" },
+		{ "pid-file", 0, ARGS_TEXT, &f.pid_file, "FILE", "gets the process id" },
+		{ "cwd", 0, ARGS_TEXT, &f.cwd, "PATH", "the working directory inside" },
+		{ "user", 'u', ARGS_TEXT, &f.user, "UID[:GID]", "the user" },
+		{ "env", 'e', ARGS_LIST, &f.env, "KEY=VALUE", "a variable" },
+		{ "cap", 'c', ARGS_LIST, &f.caps, "CAP", "a capability" },
+		{ "tty", 't', ARGS_SWITCH, &f.has_terminal, NULL, "with a terminal" },
+		{ "detach", 'd', ARGS_SWITCH, &f.is_detached, NULL,
+		  "return once the command runs" },
+		{ "no-new-privs", 0, ARGS_SWITCH, &f.no_new_privs, NULL,
+		  "execve(2) gives no privileges" },
+		{ "ignore-paused", 0, ARGS_SWITCH, &f.ignores_pause, NULL,
+		  "also in a container that is paused" },
+		{ "preserve-fds", 0, ARGS_TEXT, &f.preserve, "N",
+		  "hand on this many descriptors, from 3 on" },
+		{ "apparmor", 0, ARGS_TEXT, &f.apparmor, "PROFILE", "of AppArmor" },
+		{ "process-label", 0, ARGS_TEXT, &f.label, "LABEL", "of SELinux" },
+		{ "cgroup", 0, ARGS_TEXT, &f.cgroup, "PATH", "not supported" },
 	};
-	int rc = args_read(flags, ARRAY_LEN(flags), argv, true, e);
+	const struct args a = { "exec [OPTIONS] ID (--process FILE | COMMAND [ARG]...)",
+				flags, ARRAY_LEN(flags), true };
+	int rc = args_read(&a, argv, e);
 
 	/* The id comes before the command's words, so flags end at it. */
 	if (!rc)

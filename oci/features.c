@@ -95,10 +95,11 @@ static void write_linux(struct buffer *b)
 
 int features_verb(const struct globals *g, char **argv, struct err *e)
 {
+	const struct args a = { .usage = "features" };
 	struct buffer b;
 
 	(void)g;
-	if (args_read(NULL, 0, argv, false, e) || args_count(argv, 0, 0, "features", e))
+	if (args_read(&a, argv, e) || args_count(&a, argv, 0, 0, e))
 		return -1;
 	json_write_begin(&b);
 	json_write_open(&b, NULL, "{");

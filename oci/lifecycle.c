@@ -25,10 +25,10 @@ static int print(const char *text, struct err *e)
 }
 
 /* Reads the flags of a verb that takes just an id, and opens the container. */
-static int open_one(const struct globals *g, const struct args_flag *flags, size_t count,
-		    char **argv, struct state *ret, struct err *e)
+static int open_one(const struct globals *g, const struct args *a, char **argv,
+		    struct state *ret, struct err *e)
 {
-	if (args_read(flags, count, argv, false, e))
+	if (args_read(a, argv, e))
 		return -1;
 	if (!argv[0])
 		return err_set(e, ERR_USAGE, "a container id was expected");
@@ -37,9 +37,10 @@ static int open_one(const struct globals *g, const struct args_flag *flags, size
 
 int state_verb(const struct globals *g, char **argv, struct err *e)
 {
+	const struct args a = { .usage = "state ID" };
 	AUTO_STATE struct state s = { .folder = -1 };
 
-	if (open_one(g, NULL, 0, argv, &s, e))
+	if (open_one(g, &a, argv, &s, e))
 		return -1;
 	AUTO_FREE char *text = state_json(&s, state_status(&s));
 	return print(text, e);
@@ -67,11 +68,13 @@ static int signal_process(const struct state *s, int sig, struct err *e)
 int kill_verb(const struct globals *g, char **argv, struct err *e)
 {
 	bool is_all = false;
-	const struct args_flag flags[] = { { "all", 'a', ARGS_SWITCH, &is_all } };
+	const struct args_flag flags[] = { { "all", 'a', ARGS_SWITCH, &is_all, NULL,
+					     "all its processes, not only the first" } };
+	const struct args a = { "kill [OPTIONS] ID [SIGNAL]", flags, ARRAY_LEN(flags),
+				false };
 	AUTO_STATE struct state s = { .folder = -1 };
 
-	if (open_one(g, flags, ARRAY_LEN(flags), argv, &s, e) ||
-	    args_count(argv, 1, 2, "kill [--all] ID [SIGNAL]", e))
+	if (open_one(g, &a, argv, &s, e) || args_count(&a, argv, 1, 2, e))
 		return -1;
 	const int sig = argv[1] ? signal_name_parse(argv[1]) : SIGTERM;
 	if (!sig)
@@ -84,9 +87,10 @@ int kill_verb(const struct globals *g, char **argv, struct err *e)
 
 static int set_frozen(const struct globals *g, char **argv, bool is_frozen, struct err *e)
 {
+	const struct args a = { .usage = is_frozen ? "pause ID" : "resume ID" };
 	AUTO_STATE struct state s = { .folder = -1 };
 
-	if (open_one(g, NULL, 0, argv, &s, e))
+	if (open_one(g, &a, argv, &s, e))
 		return -1;
 	const enum state_status status = state_status(&s);
 	if (is_frozen ? status != STATE_RUNNING && status != STATE_CREATED
@@ -124,12 +128,14 @@ static int list_pids(const struct state *s, pid_t **ret, size_t *ret_count, stru
 int ps_verb(const struct globals *g, char **argv, struct err *e)
 {
 	const char *format = "table";
-	const struct args_flag flags[] = { { "format", 'f', ARGS_TEXT, &format } };
+	const struct args_flag flags[] = { { "format", 'f', ARGS_TEXT, &format,
+					     "table|json", "how to print them" } };
+	const struct args a = { "ps [OPTIONS] ID", flags, ARRAY_LEN(flags), false };
 	AUTO_STATE struct state s = { .folder = -1 };
 	AUTO_FREE pid_t *pids = NULL;
 	size_t count = 0;
 
-	if (open_one(g, flags, ARRAY_LEN(flags), argv, &s, e))
+	if (open_one(g, &a, argv, &s, e))
 		return -1;
 	const bool is_json = !strcmp(format, "json");
 	if (!is_json && strcmp(format, "table") != 0)
@@ -223,23 +229,29 @@ int update_verb(const struct globals *g, char **argv, struct err *e)
 	};
 	const char *values[ARRAY_LEN(places)] = { NULL }, *file = NULL;
 	const struct args_flag flags[] = {
-		{ "resources", 'r', ARGS_TEXT, &file },
-		{ "memory", 0, ARGS_TEXT, &values[0] },
-		{ "memory-reservation", 0, ARGS_TEXT, &values[1] },
-		{ "memory-swap", 0, ARGS_TEXT, &values[2] },
-		{ "cpu-share", 0, ARGS_TEXT, &values[3] },
-		{ "cpu-shares", 0, ARGS_TEXT, &values[3] },
-		{ "cpu-quota", 0, ARGS_TEXT, &values[4] },
-		{ "cpu-period", 0, ARGS_TEXT, &values[5] },
-		{ "cpuset-cpus", 0, ARGS_TEXT, &values[6] },
-		{ "cpuset-mems", 0, ARGS_TEXT, &values[7] },
-		{ "pids-limit", 0, ARGS_TEXT, &values[8] },
-		{ "blkio-weight", 0, ARGS_TEXT, &values[9] },
+		{ "resources", 'r', ARGS_TEXT, &file, "FILE",
+		  "JSON of limits; - is stdin" },
+		{ "memory", 0, ARGS_TEXT, &values[0], "BYTES", "the most memory" },
+		{ "memory-reservation", 0, ARGS_TEXT, &values[1], "BYTES",
+		  "memory that is taken from it last" },
+		{ "memory-swap", 0, ARGS_TEXT, &values[2], "BYTES", "memory and swap" },
+		{ "cpu-share", 0, ARGS_TEXT, &values[3], "N",
+		  "the weight, 1024 by default" },
+		{ "cpu-shares", 0, ARGS_TEXT, &values[3], "N", "the same" },
+		{ "cpu-quota", 0, ARGS_TEXT, &values[4], "US",
+		  "time of processors a period" },
+		{ "cpu-period", 0, ARGS_TEXT, &values[5], "US",
+		  "the length of a period" },
+		{ "cpuset-cpus", 0, ARGS_TEXT, &values[6], "LIST", "the processors" },
+		{ "cpuset-mems", 0, ARGS_TEXT, &values[7], "LIST", "the memory nodes" },
+		{ "pids-limit", 0, ARGS_TEXT, &values[8], "N", "the most processes" },
+		{ "blkio-weight", 0, ARGS_TEXT, &values[9], "N", "the weight at disks" },
 	};
+	const struct args a = { "update [OPTIONS] ID", flags, ARRAY_LEN(flags), false };
 	AUTO_STATE struct state s = { .folder = -1 };
 	struct resources r = { 0 };
 
-	if (open_one(g, flags, ARRAY_LEN(flags), argv, &s, e))
+	if (open_one(g, &a, argv, &s, e))
 		return -1;
 	if (state_status(&s) == STATE_STOPPED)
 		return not_running(&s, e);

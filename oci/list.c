@@ -93,13 +93,15 @@ int list_verb(const struct globals *g, char **argv, struct err *e)
 {
 	const char *word = "table";
 	bool is_quiet = false;
-	const struct args_flag flags[] = { { "format", 'f', ARGS_TEXT, &word },
-					   { "quiet", 'q', ARGS_SWITCH, &is_quiet } };
+	const struct args_flag flags[] = {
+		{ "format", 'f', ARGS_TEXT, &word, "table|json", "how to print them" },
+		{ "quiet", 'q', ARGS_SWITCH, &is_quiet, NULL, "print the ids alone" },
+	};
+	const struct args a = { "list [OPTIONS]", flags, ARRAY_LEN(flags), false };
 	struct list ids = { 0 };
 	struct buffer b;
 
-	if (args_read(flags, ARRAY_LEN(flags), argv, false, e) ||
-	    args_count(argv, 0, 0, "list [-q] [--format table|json]", e))
+	if (args_read(&a, argv, e) || args_count(&a, argv, 0, 0, e))
 		return -1;
 	const bool is_json = !strcmp(word, "json");
 	if (!is_json && strcmp(word, "table") != 0)

@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/list.h"
+#include "base/nearest.h"
 #include "base/own.h"
 #include "oci/args.h"
 #include "oci/filter.h"
@@ -62,13 +63,18 @@ static void print_version(void)
 		     HUTCH_VERSION, HUTCH_VERSION); /* nothing is lost with it */
 }
 
-static void print_help(FILE *to)
+static void print_help(const struct args *a, FILE *to)
 {
-	(void)fprintf(to, "hutch oci [OPTIONS] VERB [OPTIONS] [ID]\n\n"
-			  "An OCI runtime for podman, containerd and other engines.\n\n");
+	(void)fprintf(to,
+		      "hutch oci %s\n\n"
+		      "An OCI runtime for podman, containerd and other engines.\n\n",
+		      a->usage);
 	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
 		(void)fprintf(to, "  %-10s %s\n", verbs[i].name, verbs[i].help);
-	(void)fprintf(to, "\nMore: man hutch-oci\n"); /* nothing is lost with it */
+	(void)fprintf(to, "\n");
+	args_print(a, to);
+	(void)fprintf(to, "\nhutch oci VERB --help lists a verb's options.\n"
+			  "More: man hutch-oci\n"); /* nothing is lost with it */
 }
 
 /* The folder of the containers' state.  A rootless engine runs its runtime as root of a
@@ -105,36 +111,30 @@ static int read_manager(const struct global_flags *f, struct globals *g, struct 
 		       "expected");
 }
 
-static int read_globals(struct global_flags *f, struct globals *g, char **argv,
-			struct err *e)
+static int read_globals(const struct global_flags *f, struct globals *g, struct err *e)
 {
-	const struct args_flag flags[] = {
-		{ "root", 0, ARGS_TEXT, &f->root },
-		{ "log", 0, ARGS_TEXT, &f->log },
-		{ "log-format", 0, ARGS_TEXT, &f->format },
-		{ "log-level", 0, ARGS_TEXT, &f->level },
-		{ "cgroup-manager", 0, ARGS_TEXT, &f->manager },
-		{ "systemd-cgroup", 's', ARGS_SWITCH, &f->has_systemd },
-		{ "debug", 0, ARGS_SWITCH, &f->is_debug },
-		{ "rootless", 0, ARGS_TEXT, &f->rootless },
-		{ "criu", 0, ARGS_IGNORED, NULL },
-		{ "version", 'v', ARGS_SWITCH, &f->is_version },
-		{ "help", 'h', ARGS_SWITCH, &f->is_help },
-	};
-
-	if (args_read(flags, ARRAY_LEN(flags), argv, true, e) || read_manager(f, g, e))
+	if (read_manager(f, g, e))
 		return -1;
 	g->root = f->root ? f->root : default_root();
 	g->log = f->log;
 	g->is_log_json = f->format && !strcmp(f->format, "json");
+	if (f->format && !g->is_log_json && strcmp(f->format, "text") != 0)
+		return err_set(e, ERR_USAGE, "--log-format: text or json was expected");
 	return log_open(g->log, g->is_log_json, e);
 }
 
-static const struct verb *find_verb(const char *name)
+static const struct verb *find_verb(const char *name, struct err *e)
 {
-	for (size_t i = 0; name && i < ARRAY_LEN(verbs); i++)
+	struct nearest n;
+
+	nearest_init(&n, name, strlen(name));
+	for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
 		if (!strcmp(verbs[i].name, name))
 			return &verbs[i];
+		nearest_try(&n, verbs[i].name);
+	}
+	(void)err_set(e, ERR_USAGE, "unknown verb '%.64s'", name);
+	(void)nearest_suggest(&n, "", e);
 	return NULL;
 }
 
@@ -233,10 +233,44 @@ static int end_output(void)
 	return 1;
 }
 
-int main(int argc, char **argv)
+/* Reads the flags in front of the verb, and runs it. */
+static int act(char **words, char **argv, struct err *e)
 {
 	struct global_flags f = { 0 };
 	struct globals g = { 0 };
+	const struct args_flag flags[] = {
+		{ "root", 0, ARGS_TEXT, &f.root, "DIR",
+		  "the folder of the containers' state" },
+		{ "log", 0, ARGS_TEXT, &f.log, "FILE", "errors go there, too" },
+		{ "log-format", 0, ARGS_TEXT, &f.format, "text|json", "of that file" },
+		{ "log-level", 0, ARGS_TEXT, &f.level, "LEVEL", "has no effect" },
+		{ "cgroup-manager", 0, ARGS_TEXT, &f.manager, "cgroupfs|systemd|disabled",
+		  "makes the cgroups" },
+		{ "systemd-cgroup", 's', ARGS_SWITCH, &f.has_systemd, NULL,
+		  "as --cgroup-manager systemd" },
+		{ "debug", 0, ARGS_SWITCH, &f.is_debug, NULL, "has no effect" },
+		{ "rootless", 0, ARGS_TEXT, &f.rootless, "WORD", "has no effect" },
+		{ "criu", 0, ARGS_IGNORED, NULL, "PATH", "has no effect" },
+		{ "version", 'v', ARGS_SWITCH, &f.is_version, NULL, "print the version" },
+		{ "help", 'h', ARGS_SWITCH, &f.is_help, NULL, "this text" },
+	};
+	const struct args a = { "[OPTIONS] VERB [OPTIONS] [ID]", flags, ARRAY_LEN(flags),
+				true };
+
+	if (args_read(&a, words, e) || read_globals(&f, &g, e))
+		return -1;
+	if (f.is_version)
+		print_version();
+	else if (f.is_help || !words[0])
+		print_help(&a, f.is_help ? stdout : stderr);
+	if (f.is_version || f.is_help)
+		return end_output();
+	const struct verb *v = words[0] ? find_verb(words[0], e) : NULL;
+	return v ? run(v, &g, words + 1, argv, e) : words[0] ? -1 : 1;
+}
+
+int main(int argc, char **argv)
+{
 	struct err e = { 0 };
 	/* args_read() moves words; execveat(2) needs them as they were. */
 	AUTO_FREE char **words = calloc((size_t)argc + 1, sizeof(*words));
@@ -245,24 +279,9 @@ int main(int argc, char **argv)
 		return 1;
 	for (int i = 1; i < argc; i++)
 		words[i - 1] = argv[i];
-	int code = read_globals(&f, &g, words, &e);
-	if (!code && f.is_version) {
-		print_version();
-		return end_output();
-	}
-	if (!code && f.is_help) {
-		print_help(stdout);
-		return end_output();
-	}
-	if (!code && !words[0]) {
-		print_help(stderr);
-		return 1;
-	}
-	const struct verb *v = code ? NULL : find_verb(words[0]);
-	if (!code && !v)
-		code = err_set(&e, ERR_USAGE, "unknown verb '%.64s'", words[0]);
-	if (!code)
-		code = run(v, &g, words + 1, argv, &e);
+	const int code = act(words, argv, &e);
+	if (code < 0 && !e.kind)
+		return end_output(); /* a verb's help */
 	if (code >= 0)
 		return code;
 	log_error(&e);

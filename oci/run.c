@@ -11,22 +11,27 @@ static int read_flags(struct create_flags *f, char **argv, const char *usage,
 {
 	bool no_subreaper;
 	const struct args_flag flags[] = {
-		{ "bundle", 'b', ARGS_TEXT, &f->bundle },
-		{ "config", 'f', ARGS_TEXT, &f->config },
-		{ "console-socket", 0, ARGS_TEXT, &f->console },
-		{ "pid-file", 0, ARGS_TEXT, &f->pid_file },
-		{ "preserve-fds", 0, ARGS_TEXT, &f->preserve },
-		{ "no-pivot", 0, ARGS_SWITCH, &f->keeps_root },
-		{ "no-new-keyring", 0, ARGS_SWITCH, &f->has_old_keyring },
-		{ "no-subreaper", 0, ARGS_SWITCH, &no_subreaper },
-		{ "detach", 'd', ARGS_SWITCH, &f->is_detached },
-		{ "keep", 0, ARGS_SWITCH, &f->keeps },
+		{ "bundle", 'b', ARGS_TEXT, &f->bundle, "DIR", "the bundle (default .)" },
+		{ "config", 'f', ARGS_TEXT, &f->config, "FILE",
+		  "in place of config.json" },
+		{ "console-socket", 0, ARGS_TEXT, &f->console, "PATH",
+		  "a socket that gets the terminal's master" },
+		{ "pid-file", 0, ARGS_TEXT, &f->pid_file, "FILE", "gets the process id" },
+		{ "preserve-fds", 0, ARGS_TEXT, &f->preserve, "N",
+		  "hand on this many descriptors, from 3 on" },
+		{ "no-pivot", 0, ARGS_SWITCH, &f->keeps_root, NULL,
+		  "for a host whose root is a ramfs" },
+		{ "no-new-keyring", 0, ARGS_SWITCH, &f->has_old_keyring, NULL,
+		  "keep the caller's session keyring" },
+		{ "no-subreaper", 0, ARGS_SWITCH, &no_subreaper, NULL, "has no effect" },
+		{ "detach", 'd', ARGS_SWITCH, &f->is_detached, NULL,
+		  "return once the command runs" },
+		{ "keep", 0, ARGS_SWITCH, &f->keeps, NULL,
+		  "do not delete it at its end" },
 	};
+	const struct args a = { usage, flags, ARRAY_LEN(flags), false };
 
-	return args_read(flags, ARRAY_LEN(flags), argv, false, e) ||
-			       args_count(argv, 1, 1, usage, e)
-		       ? -1
-		       : 0;
+	return args_read(&a, argv, e) || args_count(&a, argv, 1, 1, e) ? -1 : 0;
 }
 
 int create_verb(const struct globals *g, char **argv, struct err *e)
@@ -34,7 +39,7 @@ int create_verb(const struct globals *g, char **argv, struct err *e)
 	struct create_flags f = { 0 };
 	struct created c;
 
-	if (read_flags(&f, argv, "create [--bundle DIR] ID", e))
+	if (read_flags(&f, argv, "create [OPTIONS] ID", e))
 		return -1;
 	f.is_detached = true;
 	if (create_container(g, &f, argv[0], &c, e))
@@ -60,7 +65,7 @@ int run_verb(const struct globals *g, char **argv, struct err *e)
 	struct created c;
 	struct err late = { 0 };
 
-	if (read_flags(&f, argv, "run [--bundle DIR] [--detach] ID", e) ||
+	if (read_flags(&f, argv, "run [OPTIONS] ID", e) ||
 	    create_container(g, &f, argv[0], &c, e))
 		return -1;
 	int code = start_container(&c.state, e);

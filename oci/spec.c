@@ -87,12 +87,15 @@ int spec_verb(const struct globals *g, char **argv, struct err *e)
 {
 	const char *bundle = ".";
 	bool is_rootless = geteuid() != 0;
-	const struct args_flag flags[] = { { "bundle", 'b', ARGS_TEXT, &bundle },
-					   { "rootless", 0, ARGS_SWITCH, &is_rootless } };
+	const struct args_flag flags[] = {
+		{ "bundle", 'b', ARGS_TEXT, &bundle, "DIR", "write to this folder" },
+		{ "rootless", 0, ARGS_SWITCH, &is_rootless, NULL,
+		  "for a user who is not root" },
+	};
+	const struct args a = { "spec [OPTIONS]", flags, ARRAY_LEN(flags), false };
 
 	(void)g;
-	if (args_read(flags, ARRAY_LEN(flags), argv, false, e) ||
-	    args_count(argv, 0, 0, "spec [--bundle DIR] [--rootless]", e))
+	if (args_read(&a, argv, e) || args_count(&a, argv, 0, 0, e))
 		return -1;
 	AUTO_FREE char *path = text_format("%s/config.json", bundle);
 	AUTO_FREE char *text = write_spec(is_rootless);

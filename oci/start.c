@@ -132,9 +132,10 @@ int start_container(struct state *s, struct err *e)
 
 int start_verb(const struct globals *g, char **argv, struct err *e)
 {
+	const struct args a = { .usage = "start ID" };
 	AUTO_STATE struct state s = { .folder = -1 };
 
-	if (args_read(NULL, 0, argv, false, e) || args_count(argv, 1, 1, "start ID", e) ||
+	if (args_read(&a, argv, e) || args_count(&a, argv, 1, 1, e) ||
 	    state_open(g->root, argv[0], &s, e))
 		return -1;
 	return start_container(&s, e);
@@ -179,11 +180,12 @@ int delete_container(struct state *s, bool is_forced, struct err *e)
 int delete_verb(const struct globals *g, char **argv, struct err *e)
 {
 	bool is_forced = false;
-	const struct args_flag flags[] = { { "force", 'f', ARGS_SWITCH, &is_forced } };
+	const struct args_flag flags[] = { { "force", 'f', ARGS_SWITCH, &is_forced, NULL,
+					     "end it first; none is no error" } };
+	const struct args a = { "delete [OPTIONS] ID", flags, ARRAY_LEN(flags), false };
 	AUTO_STATE struct state s = { .folder = -1 };
 
-	if (args_read(flags, ARRAY_LEN(flags), argv, false, e) ||
-	    args_count(argv, 1, 1, "delete [--force] ID", e))
+	if (args_read(&a, argv, e) || args_count(&a, argv, 1, 1, e))
 		return -1;
 	if (state_open(g->root, argv[0], &s, e))
 		return is_forced && e->kind == ERR_NOT_FOUND ? 0 : -1;

@@ -91,6 +91,21 @@ offers_the_flags_of() {
 	[ "$offered" = source ]
 }
 
+@test "behind hutch oci come its verbs, the flags of each, and paths" {
+	local verb
+	mkdir bin && ln -s "$HUTCH" bin/hutch
+	PATH=$PWD/bin:$PATH
+	complete_words hutch oci ''
+	diff <(tr ' ' '\n' <<<"$offered") <("$HUTCH" oci --help | grep -oE '^  [a-z]+ ' | tr -d ' ' | sort)
+	for verb in '' run exec update; do
+		complete_words hutch oci $verb -
+		diff <(tr ' ' '\n' <<<"$offered" | sort) <("$HUTCH" oci $verb --help |
+			grep -oE '^ +(-[A-Za-z] )?--[a-z-]+' | grep -oE -- '--?[A-Za-z-]+' | sort)
+	done
+	complete_words hutch oci run --bundle sou
+	[ "$offered" = source ]
+}
+
 @test "behind hutch why come its questions, and paths behind some" {
 	complete_words hutch why ''
 	[ "$offered" = "act connect exec read syscall write" ]
@@ -287,7 +302,7 @@ offers_of() {
 
 # verbs_of_help [VERB]: prints the verbs that the help lists.
 verbs_of_help() {
-	"$HUTCH" "$@" --help | grep -oE '^  [a-z-]+ ' | tr -d ' ' | sort | paste -sd ' '
+	"$HUTCH" "$@" --help | grep -oE '^  [a-z][a-z-]* ' | tr -d ' ' | sort | paste -sd ' '
 }
 
 # other_shells TEXT WORDS...: checks that zsh and fish offer WORDS for the last word of TEXT.
@@ -315,7 +330,8 @@ other_shells() {
 		'hutch image ' "$(verbs_of_help image)" 'hutch pool ' "$(verbs_of_help pool)" \
 		'hutch port ' "$(verbs_of_help port)" 'hutch audit ' "$(verbs_of_help audit)" \
 		'hutch net box ' "$(verbs_of_help net)" 'hutch net box log --' '--follow --help --json' \
-		'hutch policy ' "$(verbs_of_help policy)"
+		'hutch policy ' "$(verbs_of_help policy)" \
+		'hutch oci ' "$(verbs_of_help oci)"
 	offers_of zsh 'hutch im'
 	[ "${edited[0]}" = 'hutch image ' ]
 }
@@ -323,7 +339,7 @@ other_shells() {
 @test "zsh and fish complete the flags of each verb, and no other" {
 	local asked=() verb
 	# Options of bwrap, whose values are several words, are bash's alone.
-	for verb in $(verbs_of_help) 'image build' 'pool take' 'audit show'; do
+	for verb in $(verbs_of_help) 'image build' 'pool take' 'audit show' 'oci run' 'oci update'; do
 		[[ " bwrap image pool port net audit policy version help " == *" $verb "* ]] ||
 			asked+=("hutch $verb -" "$("$HUTCH" $verb --help | grep -oE '^ +(-[A-Za-z] )?--[a-z-]+' |
 				grep -oE -- '--?[A-Za-z-]+' | sort | paste -sd ' ')")

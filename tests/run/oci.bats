@@ -60,6 +60,30 @@ status_of() {
 	oci list --format json | jq -e '.[0].id == "box" and .[0].status == "created"'
 }
 
+@test "each verb prints its usage, and a word that is nearly right is named" {
+	local verb
+	bundle
+	for verb in $(oci --help | sed -nE 's/^  ([a-z]+) .*/\1/p'); do
+		[[ $verb == checkpoint || $verb == restore ]] || [[ $(oci "$verb" --help) == "hutch oci $verb"* ]]
+	done
+	[[ $(oci exec -h) == *"--cwd PATH "* ]]
+	run -1 oci strat box
+	[[ $output == *"unknown verb 'strat'; is it start?"* ]]
+	run -1 oci run --bundel x box
+	[[ $output == *"unknown flag --bundel; is it --bundle?"* ]]
+	run -1 oci exec none true --help
+	[[ $output == *"does not exist"* ]]
+}
+
+@test "a folder without a config.json and an unknown form of the log are errors that say the fix" {
+	bundle
+	mkdir empty
+	run -1 oci run --bundle empty box
+	[[ $output == *"/empty/config.json: No such file or directory (--bundle DIR names the bundle's folder; hutch-oci spec writes a config.json)" ]]
+	run -1 oci --log-format xml list
+	[[ $output == *"--log-format: text or json was expected"* ]]
+}
+
 @test "errors go to the log as lines of JSON" {
 	bundle
 	run -1 oci --log log --log-format json state none
