@@ -122,7 +122,7 @@ static int stage_root(struct state *s, struct err *e)
 		return mount_fails(a, e);
 	if (a->hostname && sethostname(a->hostname, strlen(a->hostname)) < 0)
 		return err_sys(e, "Can't set hostname to %.64s", a->hostname);
-	if (pivot_into(s->root, e) < 0)
+	if (pivot_into(s->root, false, e) < 0)
 		return -1;
 	own_close(&s->root);
 	raw_plan_done(&s->plan); /* closes what --file and its kin have read */

@@ -109,7 +109,8 @@ static int enter_root(struct init_order *o, const char *state, struct err *e)
 		own_close(&o->detached[k]);
 	if (rc)
 		return -1;
-	if (o->keeps_root ? change_root(root, e) : pivot_into(root, e))
+	if (o->keeps_root ? change_root(root, e)
+			  : pivot_into(root, c->propagation & MS_SHARED, e))
 		return -1;
 	return c->propagation && mount(NULL, "/", NULL, c->propagation, NULL)
 		       ? err_sys(e, "set linux.rootfsPropagation")

@@ -1,6 +1,7 @@
 #include "sandbox/kernel/pivot.h"
 
 #include <fcntl.h>
+#include <linux/mount.h>
 #include <linux/stat.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -8,6 +9,10 @@
 
 #include "base/err.h"
 #include "base/kernel.h"
+#include "base/own.h"
+
+/* <sys/mount.h> clashes with the kernel's header. */
+#define KERNEL_MS_SLAVE (1ul << 19)
 
 #define ROOTS_MAX 64 /* the most mounts that uncover() takes off the new root */
 
@@ -55,14 +60,31 @@ static int uncover(int root, struct err *e)
 	return covered ? err_set(e, ERR_INTERNAL, "the old root is still in reach") : 0;
 }
 
+/* Only after pivot_root(2) is the new root none of the mounts below the old one: what it
+ * shares with the host, it keeps sharing. */
+static int part(int old, struct err *e)
+{
+	struct mount_attr slave = { .propagation = KERNEL_MS_SLAVE };
+
+	if (sys_mount_setattr(old, "", AT_EMPTY_PATH | AT_RECURSIVE, &slave) < 0)
+		return err_sys(e, "part the old root's mounts from the host's");
+	return 0;
+}
+
 /* With "." as both arguments of pivot_root(2) the old root ends up over the new one at the
  * same place, and is then taken off. */
-int pivot_into(int root, struct err *e)
+int pivot_into(int root, bool parts, struct err *e)
 {
+	AUTO_CLOSE int old = parts ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	if (parts && old < 0)
+		return err_sys(e, "open the old root");
 	if (fchdir(root) < 0)
 		return err_sys(e, "enter the new root");
 	if (sys_pivot_root(".", ".") < 0)
 		return err_sys(e, "pivot_root");
+	if (parts && part(old, e) < 0)
+		return -1;
 	if (uncover(root, e) < 0)
 		return -1;
 	if (chdir("/") < 0)

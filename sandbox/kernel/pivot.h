@@ -1,10 +1,14 @@
 /* pivot -- makes a mounted tree the root of this process's mount namespace. */
 #pragma once
 
+#include <stdbool.h>
+
 struct err;
 
 /* Needs: `root`, a descriptor of the root of a mount that covers "/"; CAP_SYS_ADMIN over
  * the mount namespace.  Does: pivot_root(2), then unmounts the old root, and each mount
  * that lay over "/" beside `root`.  Leaves: the working directory at the new root, and the
- * old one out of reach.  Fails if any mount still covers the new root. */
-int pivot_into(int root, struct err *e);
+ * old one out of reach.  Fails if any mount still covers the new root.  With `parts`, the
+ * old root's mounts are parted from the host's first, which share them: the kernel would
+ * hand the unmounting on to the host. */
+int pivot_into(int root, bool parts, struct err *e);

@@ -42,16 +42,14 @@ _Static_assert(ARRAY_LEN(actions) == RAW_KIND_COUNT, "a step has no action");
 
 /* Keeps the mounts to come from the host.  A mount namespace that is not below a new user
  * namespace has the host's shared mounts, to which the kernel would hand them on. */
-static int part_from_host(const struct raw_plan *plan, int *ret_old, struct err *e)
+static int part_from_host(const struct raw_plan *plan, struct err *e)
 {
 	/* A root with shared propagation has binds that share mounts with the host, so only
 	 * the mount below the new root parts from it. */
 	const bool is_shared = plan->root_propagation & MS_SHARED;
 	struct mount_attr attr = { .propagation = is_shared ? MS_PRIVATE : MS_SLAVE };
 
-	*ret_old = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (*ret_old < 0 ||
-	    sys_mount_setattr(AT_FDCWD, "/", is_shared ? 0 : AT_RECURSIVE, &attr) < 0)
+	if (sys_mount_setattr(AT_FDCWD, "/", is_shared ? 0 : AT_RECURSIVE, &attr) < 0)
 		return err_sys(e, "part the mounts from the host's");
 	return 0;
 }
@@ -102,7 +100,7 @@ static int make_root(struct raw_tree *t, struct err *e)
 
 static int make_all(struct raw_tree *t, struct err *e)
 {
-	if (part_from_host(t->plan, &t->old, e) < 0 || raw_clone_hosts(t, e) < 0 ||
+	if (part_from_host(t->plan, e) < 0 || raw_clone_hosts(t, e) < 0 ||
 	    make_scratch(t, e) < 0 || make_root(t, e) < 0)
 		return -1;
 	for (; t->at < t->plan->count; t->at++) {
@@ -112,11 +110,6 @@ static int make_all(struct raw_tree *t, struct err *e)
 		if (actions[s->kind](t, s, e) < 0)
 			return err_from(e, s->from);
 	}
-	/* The old tree is unmounted after pivot_root(2), and the host's must not be with it. */
-	struct mount_attr slave = { .propagation = MS_SLAVE };
-	if (t->plan->root_propagation & MS_SHARED &&
-	    sys_mount_setattr(t->old, "", AT_EMPTY_PATH | AT_RECURSIVE, &slave) < 0)
-		return err_sys(e, "part the old root's mounts from the host's");
 	if (!t->plan->is_root_readonly)
 		return 0;
 	struct mount_attr readonly = { .attr_set = MOUNT_ATTR_RDONLY };
@@ -127,7 +120,7 @@ static int make_all(struct raw_tree *t, struct err *e)
 
 int raw_mounts_make(const struct raw_plan *p, int *ret_root, struct err *e)
 {
-	struct raw_tree t = { .plan = p, .root = -1, .scratch = -1, .old = -1 };
+	struct raw_tree t = { .plan = p, .root = -1, .scratch = -1 };
 
 	targets_init(&t.targets, -1);
 	int result = make_all(&t, e);
@@ -138,7 +131,6 @@ int raw_mounts_make(const struct raw_plan *p, int *ret_root, struct err *e)
 	own_free(&t.hosts);
 	targets_done(&t.targets);
 	own_close(&t.scratch);
-	own_close(&t.old);
 	own_close(&t.root);
 	return result;
 }

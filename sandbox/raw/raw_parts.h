@@ -13,7 +13,6 @@ struct raw_step;
 struct raw_tree {
 	const struct raw_plan *plan;
 	size_t at;   /* number of the step that is being done */
-	int old;     /* owned: the host's "/" */
 	int root;    /* owned: the root of the mount that is the new root */
 	int scratch; /* owned: a tmpfs that no path inside leads to; -1: no step needs it */
 	int *hosts; /* owned: for each step that shows the host's "/", a clone of it; for

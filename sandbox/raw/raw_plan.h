@@ -80,7 +80,8 @@ struct raw_plan {
 			    * empty tmpfs does */
 	unsigned long
 		root_propagation; /* MS_* that the caller sets after pivot_root(2).  With
-					 * MS_SHARED, binds can share mounts with the host */
+					 * MS_SHARED, binds can share mounts with the
+					 * host, and pivot_into() takes `parts` */
 	bool is_root_readonly; /* made so after the last step */
 };
 

@@ -534,7 +534,7 @@ int mounts_run(const struct plan *p, int server, struct mounted *ret, struct err
 	for (t.at = 0; t.at < p->count && result == 0; t.at++)
 		result = actions[p->steps[t.at].kind](&t, &p->steps[t.at], e);
 	if (result == 0)
-		result = pivot_into(t.root, e);
+		result = pivot_into(t.root, false, e);
 	if (result == 0) {
 		*ret = t.left;
 		t.left = nothing;

@@ -201,6 +201,19 @@ status_of() {
 	[[ $output == "5000 5000" ]]
 }
 
+@test "a shared bind hands mounts on to the host, and no other mount leaves the container" {
+	is_root || skip "a mount that is shared takes root of the host"
+	bundle ".linux.rootfsPropagation = \"rshared\"
+		| .process.capabilities |= map_values(. + [\"CAP_SYS_ADMIN\"])
+		| .mounts += [{destination: \"/shared\", type: \"bind\", source: \"$T/shared\", options: [\"rbind\", \"rshared\"]}]
+		| .process.args = [\"sh\", \"-c\", \"mount -t tmpfs inside /shared/mounted; mount -t tmpfs inside /bin\"]"
+	mkdir -p shared/mounted shared/before
+	# shellcheck disable=SC2016 # of the shell inside
+	catch unshare -m --propagation private bash -c 'mount --bind shared shared && mount --make-shared shared && mount -t tmpfs outside shared/before
+		"$0" --root state run box; echo $?; awk "/ - tmpfs (in|out)side / { print \$5 }" /proc/self/mountinfo' "$OCI"
+	[[ $output == "0"$'\n'"$T/shared/before"$'\n'"$T/shared/mounted" ]]
+}
+
 @test "the root may be read-only, and masked and read-only paths hold against root inside" {
 	runs 'touch /x 2>/dev/null && echo written; cat /proc/keys; echo 1 >/proc/sys/kernel/hostname' '.root.readonly = true'
 	[[ $output == "" ]]

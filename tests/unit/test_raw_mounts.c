@@ -68,7 +68,7 @@ static void run_steps(void *arg)
 	int root = -1;
 
 	(void)umask(0);
-	if (raw_mounts_make(&w->plan, &root, &e) == 0 && pivot_into(root, &e) == 0 && w->look) {
+	if (raw_mounts_make(&w->plan, &root, &e) == 0 && pivot_into(root, false, &e) == 0 && w->look) {
 		own_close(&root);
 		w->look(w);
 		_exit(0);
