@@ -38,7 +38,7 @@ struct creation {
 	struct filter filter;
 	struct state *state; /* borrowed */
 	struct preserved preserved;
-	int *detached; /* owned: id-mapped mounts */
+	int *detached; /* owned: of mounts_detach() */
 	bool notifies; /* the container has a socket for sd_notify(3) */
 	int link, inner, console, waiting; /* owned */
 	int master;			   /* owned */

@@ -31,7 +31,7 @@ struct init_order {
 	bool has_old_keyring; /* --no-new-keyring */
 	bool keeps_root;      /* --no-pivot */
 	bool notifies;	      /* the container has a socket for sd_notify(3) */
-	int *detached;	      /* id-mapped mounts (mounts.h) */
+	int *detached;	      /* of mounts_detach() */
 	mode_t umask;	      /* in the process: that of the caller */
 	const struct preserved *preserved;
 };

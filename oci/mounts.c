@@ -53,28 +53,45 @@ static int map_ids(const struct config *c, const struct config_mount *m, struct 
 	return err_set(e, ERR_USAGE, "an id map was expected");
 }
 
-/* Makes one id-mapped mount; *ret stays -1 if the mount is none. */
+/* The root of the container's user namespace has no rights over the host's files, so the
+ * source may lie in a folder that only the engine can enter.  A bind that shares mounts
+ * with the host is left to the inside, where the kernel makes it a slave. */
+static bool is_from_host(const struct config *c, const struct mount_options *o,
+			 const struct raw_step *step)
+{
+	return o->is_bind && !o->is_remount && c->spaces[SPACE_USER].is_listed &&
+	       is_new(c, SPACE_MOUNT) && !(step->propagation & MS_SHARED);
+}
+
+/* Makes one mount outside: an id-mapped one, or a bind of a file that only the engine may
+ * reach.  *ret stays -1 if the mount is neither, or if this process may clone no mounts. */
 static int detach(const struct builder *b, const struct config_mount *m, int *ret,
 		  struct err *e)
 {
 	struct raw_step step = { .kind = RAW_BIND, .fd = -1, .userns = -1 };
 	struct mount_options o;
+	struct err ignored;
 
 	mount_options_read(m, &o, &step);
 	free(o.data);
-	if (!o.is_idmapped && !m->uid_count && !m->gid_count)
+	const bool is_mapped = o.is_idmapped || m->uid_count || m->gid_count;
+	if (!is_mapped && !is_from_host(b->config, &o, &step))
 		return 0;
 	if (!o.is_bind || !m->source)
-		return err_set(e, ERR_UNSUPPORTED, "only binds can be id-mapped");
-	AUTO_CLOSE int userns = map_ids(b->config, m, e);
+		return is_mapped ? err_set(e, ERR_UNSUPPORTED,
+					   "only binds can be id-mapped")
+				 : 0;
+	AUTO_CLOSE int userns = is_mapped ? map_ids(b->config, m, e) : -1;
 	AUTO_FREE char *source = bind_source(b, m);
 	step.userns = userns;
 	step.source = source;
 	step.target = (char *)m->target;
 	step.is_tree = o.is_tree;
 	step.is_tree_mapped = o.is_tree_idmapped;
-	*ret = userns < 0 ? -1 : raw_mounts_detach(&step, e);
-	return *ret < 0 ? -1 : 0;
+	if (is_mapped && userns < 0)
+		return -1;
+	*ret = raw_mounts_detach(&step, is_mapped ? e : &ignored);
+	return is_mapped && *ret < 0 ? -1 : 0;
 }
 
 int mounts_detach(const struct config *c, const char *bundle, int **ret, struct err *e)

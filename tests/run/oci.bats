@@ -201,6 +201,25 @@ status_of() {
 	[[ $output == "5000 5000" ]]
 }
 
+@test "a bind shows a file that root of a new or joined user namespace cannot reach outside" {
+	is_root || skip "such a file takes root of the host"
+	bundle
+	mkdir -m 700 closed && mkdir closed/data && echo reached >closed/data/file
+	chown -hR 100000:100000 rootfs
+	chmod 711 "$T"
+	maps='[{containerID: 0, hostID: 100000, size: 65536}]'
+	bundle ".linux.namespaces += [{type: \"user\"}] | .linux.uidMappings = $maps | .linux.gidMappings = $maps
+		| .mounts += [{destination: \"/data\", type: \"bind\", source: \"$T/closed/data\", options: [\"rbind\", \"ro\"]}]
+		| .process.args = [\"sh\", \"-c\", \"cat /data/file; touch /data/new || echo refused\"]"
+	catch oci run box
+	[[ $output == $'reached\nrefused' ]]
+	jq '.process.args = ["sleep", "1000"]' config.json >new && mv new config.json
+	oci create box </dev/null >out 2>&1
+	jq ".linux.namespaces[-1].path = \"/proc/$(oci state box | jq .pid)/ns/user\" | del(.linux.uidMappings, .linux.gidMappings)
+		| .process.args = [\"cat\", \"/data/file\"]" config.json >new && mv new config.json
+	[[ $(oci run second) == reached ]]
+}
+
 @test "a shared bind hands mounts on to the host, and no other mount leaves the container" {
 	is_root || skip "a mount that is shared takes root of the host"
 	bundle ".linux.rootfsPropagation = \"rshared\"
