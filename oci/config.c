@@ -118,6 +118,7 @@ static int read_document(const struct json_at *root, const char *bundle, struct 
 	    config_read_pairs(root, "annotations", &c->annotations, &c->annotation_count,
 			      e))
 		return -1;
+	c->hooks.may_fail_late = strtoul(c->version + 2, NULL, 10) < 3;
 	c->has_process = json_member(root, "process", &at);
 	if (c->has_process && process_read(&at, &c->process, e))
 		return -1;

@@ -153,6 +153,8 @@ static int run_hook(const struct hook *h, bool is_inside, const char *state,
 int hooks_run(const struct hooks *h, enum hook_point point, const char *state,
 	      struct err *e)
 {
+	const bool goes_on = point == HOOK_POSTSTOP ||
+			     (point == HOOK_POSTSTART && h->may_fail_late);
 	int rc = 0;
 
 	for (size_t i = 0; i < h->counts[point]; i++) {
@@ -160,7 +162,7 @@ int hooks_run(const struct hooks *h, enum hook_point point, const char *state,
 			     e) == 0)
 			continue;
 		rc = err_in(e, "%s hook", names[point]);
-		if (point != HOOK_POSTSTOP)
+		if (!goes_on)
 			break;
 	}
 	return rc;

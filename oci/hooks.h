@@ -31,6 +31,8 @@ struct hook {
 struct hooks {
 	struct hook *points[HOOK_POINT_COUNT]; /* owned */
 	size_t counts[HOOK_POINT_COUNT];
+	bool may_fail_late; /* a failed poststart hook is a warning, as it was before version
+			     * 1.3 of the specification */
 };
 
 int hooks_read(const struct json_at *config, struct hooks *ret, struct err *e);
@@ -41,6 +43,7 @@ const char *hooks_name(enum hook_point point);
 
 /* Runs the hooks of a point in their order, each with `state`, a container's state as
  * JSON, on its stdin.  The first hook that fails or exceeds its time ends the run, and is
- * the error; after a container's end the others run nevertheless. */
+ * the error; the others run nevertheless after a container's end, and at
+ * HOOK_POSTSTART with `may_fail_late`. */
 int hooks_run(const struct hooks *h, enum hook_point point, const char *state,
 	      struct err *e);

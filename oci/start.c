@@ -91,6 +91,23 @@ static int end_process(const struct state *s, struct err *e)
 			    (int)s->pid, s->id);
 }
 
+/* The command runs already, so a hook that must not fail ends it. */
+static int run_poststart(const struct state *s, const struct config *c, struct err *e)
+{
+	AUTO_FREE char *state = state_json(s, STATE_RUNNING);
+	struct err why = { 0 };
+
+	if (hooks_run(&c->hooks, HOOK_POSTSTART, state, &why) == 0)
+		return 0;
+	if (c->hooks.may_fail_late) {
+		log_warning(&why);
+		return 0;
+	}
+	*e = why;
+	(void)end_process(s, NULL); /* the hook's error is what counts */
+	return -1;
+}
+
 static int start_with(struct state *s, const struct config *c, struct err *e)
 {
 	struct err why = { 0 };
@@ -106,8 +123,7 @@ static int start_with(struct state *s, const struct config *c, struct err *e)
 		(void)end_process(s, NULL); /* the error before is what counts */
 		return -1;
 	}
-	AUTO_FREE char *state = state_json(s, STATE_RUNNING);
-	if (hooks_run(&c->hooks, HOOK_POSTSTART, state, e))
+	if (run_poststart(s, c, e))
 		return -1;
 	return notify < 0 ? 0 : notify_hand_on(notify, s, e);
 }

@@ -264,6 +264,16 @@ status_of() {
 	[[ $(<rootfs/env) != *hush* ]]
 	jq 'del(.hooks)' config.json >new && mv new config.json
 	refused 'createRuntime hook: /bin/false: exit status 1' '.hooks.createRuntime = [{"path": "/bin/false"}]'
+	refused 'poststart hook: /bin/false: exit status 1' '.hooks.poststart = [{"path": "/bin/false"}]'
+	bundle '.process.args = ["sleep", "1000"] | .hooks.poststart = [{"path": "/bin/false"}]'
+	oci create box </dev/null >out 2>&1
+	catch oci start box
+	[[ $status == 1 && $(oci state box | jq -r .status) == stopped ]]
+	oci delete box
+	rm hooks
+	bundle ".ociVersion = \"1.2.0\" | .process.args = [\"true\"] | .hooks.poststart = [{path: \"/bin/false\"}, {path: \"$T/hook\", args: [\"hook\", \"second\"]}]"
+	catch oci run box
+	[[ $status == 0 && $stderr == *"poststart hook: /bin/false: exit status 1"* && $(<hooks) == "second running" ]]
 	refused 'startContainer hook' '.hooks.startContainer = [{"path": "/bin/nosuch"}]'
 	refused 'not done after 1 s' '.hooks.prestart = [{"path": "/bin/sleep", "args": ["sleep", "1000"], "timeout": 1}]'
 }
