@@ -617,7 +617,7 @@ DEMO_DEPS  := $(BUILD_DEPS) python3
 TEST_DEPS  := $(DEMO_DEPS) libcmocka-dev clang libclang-rt-14-dev lld ripgrep pyflakes3 bats bubblewrap \
         uidmap git procps iproute2 util-linux bsdutils groff-base strace user-mode-linux kmod debootstrap \
         btrfs-progs e2fsprogs vim less curl docker-registry skopeo umoci busybox-static python3-venv \
-        fuse-overlayfs attr zstd xz-utils apparmor openssl ca-certificates libcap2-bin patch zsh fish jq squashfs-tools
+        fuse-overlayfs attr zstd xz-utils apparmor openssl ca-certificates libcap2-bin patch zsh fish jq squashfs-tools podman
 # Other projects' suites and engines (tests/engines); their newer versions come from the Go module
 # proxy and from Debian's source packages.
 ENGINES_DEPS := gcc libc6-dev git meson ninja-build libcap-dev python3-seccomp bubblewrap crun runc \
