@@ -1,7 +1,7 @@
 #!/bin/bash
 # user.sh: the part of run.sh that the ordinary user does: builds the image with $HUTCH, starts
-# the servers, and runs clients.py, browser.py, editor.py and kernel.py.  $XDG_DATA_HOME has the
-# store, and $BASE is a tar of Debian.
+# the servers, and runs clients.py, browser.py, editor.py, kernel.py and nesting.py.  $XDG_DATA_HOME
+# has the store, and $BASE is a tar of Debian.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../patience.bash"
@@ -95,6 +95,7 @@ clients() {
 	"$here/browser.py"
 	"$here/editor.py"
 	"$here/kernel.py"
+	"$here/nesting.py"
 }
 
 set -o pipefail

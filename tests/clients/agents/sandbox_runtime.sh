@@ -32,3 +32,21 @@ else
 	diff <(echo "$theirs") <(echo "$ours") | sed 's/^/# /'
 	echo "not ok - sandbox-runtime's command sees by hutch-bwrap what it sees by bwrap ($code)"
 fi
+
+# Within a sandbox that has --nesting.  No fresh /proc can be mounted there, so sandbox-runtime needs the
+# setting for containers that binds the one there is.
+jq -n '{enableWeakerNestedSandbox: true, network: {allowedDomains: [], deniedDomains: []},
+	filesystem: {denyRead: [], allowWrite: ["/workspace"], denyWrite: []}}' >shown/settings.json
+# shellcheck disable=SC2016 # of the shell inside
+within=$(timeout "$PATIENCE" "$HUTCH" run --nesting --workspace shown:rw \
+	-v "$(realpath "$NODE"):/tmp/node:ro" -v "$MODULES:/modules:ro" -- \
+	/tmp/node /modules/node_modules/@anthropic-ai/sandbox-runtime/dist/cli.js --settings settings.json -c \
+	'echo a >file && cat file; touch /usr/made 2>/dev/null || echo refused; awk "/^Seccomp_filters/ && \$2 > 1 { print \"filtered\" }" /proc/self/status
+	python3 -c "import socket; socket.socket(socket.AF_UNIX)" 2>/dev/null || echo no socket; exit 7' 2>&1)
+code=$?
+if [[ $code == 7 && $within == $'a\nrefused\nfiltered\nno socket' ]]; then
+	echo "ok - sandbox-runtime confines a command within a sandbox that has --nesting"
+else
+	sed 's/^/# /' <<<"$within"
+	echo "not ok - sandbox-runtime confines a command within a sandbox that has --nesting ($code)"
+fi
