@@ -168,7 +168,8 @@ USES_sandbox/plan := base policy/plugin policy/egress policy protocol store sand
 FILES_sandbox/raw := raw_bind raw_copy_up raw_files raw_mounts raw_overlay raw_plan
 USES_sandbox/raw := base sandbox/kernel
 
-FILES_oci := args cgroups cgroups_processes cgroups_v1 config config_linux console create device_rules events exec features \
+FILES_oci := args cgroup_mounts cgroups cgroups_processes cgroups_v1 config config_linux console create \
+    device_rules events exec features \
     fields filter hooks identity init lifecycle link list log mount_options mounts notify process \
     resources resources_apply run spaces spaces_set_up spec start state
 USES_oci := base policy/json policy sandbox/kernel sandbox/raw

@@ -97,7 +97,7 @@ static int check_path(const char *path, struct err *e)
 	return 0;
 }
 
-static int choose(const struct cgroups_order *o, pid_t pid, char **ret, struct err *e)
+int cgroups_choose(const struct cgroups_order *o, pid_t pid, char **ret, struct err *e)
 {
 	/* An id is unique below one --root alone; the cgroup of another container with the same
 	 * id would be killed with this one. */
@@ -105,6 +105,9 @@ static int choose(const struct cgroups_order *o, pid_t pid, char **ret, struct e
 	const char *path = o->path && *o->path ? o->path : own;
 	const char *colon = strchr(path, ':');
 
+	*ret = NULL;
+	if (o->manager == CGROUPS_DISABLED)
+		return 0;
 	if (check_path(path, e))
 		return -1;
 	if (o->manager == CGROUPS_SYSTEMD || (colon && strchr(colon + 1, ':'))) {
@@ -171,7 +174,7 @@ int cgroups_enter(const struct cgroups_order *o, pid_t pid, struct cgroups_place
 	*ret = (struct cgroups_place){ NULL, NULL };
 	if (o->manager == CGROUPS_DISABLED)
 		return resources_apply(o->resources, NULL, NULL, e);
-	if (choose(o, pid, &path, e) || enter_v2(o, path, pid, &ret->folder, e))
+	if (cgroups_choose(o, pid, &path, e) || enter_v2(o, path, pid, &ret->folder, e))
 		return -1;
 	ret->v1 = path;
 	path = NULL;

@@ -29,6 +29,9 @@ struct cgroups_place {
 	char *v1;     /* the path in those of v1 that exist (cgroups_v1.h); NULL: none */
 };
 
+/* Chooses the path of the cgroups of the container whose first process is `pid`: "/a/b",
+ * below each hierarchy.  *ret is allocated, or NULL: the container has none. */
+int cgroups_choose(const struct cgroups_order *o, pid_t pid, char **ret, struct err *e);
 /* Makes the cgroups, sets their limits, and moves `pid` there.  *ret is filled in on failure,
  * too, for cgroups_remove(). */
 int cgroups_enter(const struct cgroups_order *o, pid_t pid, struct cgroups_place *ret,

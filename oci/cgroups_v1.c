@@ -206,6 +206,17 @@ int cgroups_v1_thaw(const char *folder, struct err *e)
 	return err_in(e, "%s", folder);
 }
 
+void cgroups_v1_each(const char *path,
+		     void (*does)(const char *controller, const char *folder, void *arg),
+		     void *arg)
+{
+	for (size_t i = 0; i < ARRAY_LEN(controllers); i++) {
+		AUTO_FREE char *folder = text_format(ROOT "/%s%s", controllers[i], path);
+		if (is_v1(controllers[i]) && access(folder, F_OK) == 0)
+			does(controllers[i], folder, arg);
+	}
+}
+
 int cgroups_v1_join(const char *path, pid_t pid, struct err *e)
 {
 	char text[24];

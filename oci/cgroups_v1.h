@@ -34,6 +34,10 @@ int cgroups_v1_freeze(const char *folder, bool is_frozen, struct err *e);
  * frozen. */
 int cgroups_v1_thaw(const char *folder, struct err *e);
 
+/* Calls `does` with the name and the folder of each hierarchy in which the cgroup exists. */
+void cgroups_v1_each(const char *path,
+		     void (*does)(const char *controller, const char *folder, void *arg),
+		     void *arg);
 /* Moves a process to the cgroups of v1 that exist. */
 int cgroups_v1_join(const char *path, pid_t pid, struct err *e);
 /* Removes them and those below them, when no process is left. */

@@ -209,8 +209,17 @@ static int prepare(struct creation *c, const char *bundle, struct err *e)
 
 /* --- the process ------------------------------------------------------------------------ */
 
+static struct cgroups_order cgroups_of(const struct creation *c)
+{
+	return (struct cgroups_order){ .manager = c->globals->manager,
+				       .path = c->config.cgroups_path,
+				       .id = c->state->id,
+				       .resources = &c->resources };
+}
+
 static int clone_process(struct creation *c, struct err *e)
 {
+	const struct cgroups_order cgroups = cgroups_of(c);
 	int pair[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
@@ -225,6 +234,7 @@ static int clone_process(struct creation *c, struct err *e)
 		struct init_order o = {
 			.config = &c->config,
 			.state = c->state,
+			.cgroups = &cgroups,
 			.filter = &c->filter,
 			.link = c->inner,
 			.console = c->console,
@@ -245,11 +255,7 @@ static int clone_process(struct creation *c, struct err *e)
 
 static int enter_cgroup(struct creation *c, struct err *e)
 {
-	const struct cgroups_order o = { .manager = c->globals->manager,
-					 .path = c->config.cgroups_path,
-					 .id = c->state->id,
-					 .resources = &c->resources };
-
+	const struct cgroups_order o = cgroups_of(c);
 	struct cgroups_place place;
 
 	const int rc = cgroups_enter(&o, c->pid, &place, e);

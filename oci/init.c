@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "oci/cgroups.h"
 #include "oci/config.h"
 #include "oci/console.h"
 #include "oci/filter.h"
@@ -84,9 +85,17 @@ static int change_root(int root, struct err *e)
 		       : 0;
 }
 
-static int add_mounts(struct init_order *o, struct raw_plan *plan, struct err *e)
+static int add_mounts(struct init_order *o, int pid, struct raw_plan *plan, struct err *e)
 {
-	if (mounts_plan(o->config, o->state->bundle, o->detached, plan, e))
+	AUTO_FREE char *cgroup = NULL;
+	struct mounts_order order = { .config = o->config,
+				      .bundle = o->state->bundle,
+				      .detached = o->detached };
+
+	if (cgroups_choose(o->cgroups, pid, &cgroup, e))
+		return -1;
+	order.cgroup = cgroup;
+	if (mounts_plan(&order, plan, e))
 		return -1;
 	if (o->notifies)
 		notify_show(o->state, plan, &o->config->process);
@@ -95,14 +104,14 @@ static int add_mounts(struct init_order *o, struct raw_plan *plan, struct err *e
 
 /* Needs: arrive().  Does: the mounts, the hooks, and pivot_root(2).  Leaves: this process
  * in the container's root. */
-static int enter_root(struct init_order *o, const char *state, struct err *e)
+static int enter_root(struct init_order *o, int pid, const char *state, struct err *e)
 {
 	const struct config *c = o->config;
 	struct raw_plan plan;
 
 	raw_plan_init(&plan);
 	AUTO_CLOSE int root = -1;
-	int rc = spaces_set_up(c, e) || add_mounts(o, &plan, e) ||
+	int rc = spaces_set_up(c, e) || add_mounts(o, pid, &plan, e) ||
 		 raw_mounts_make(&plan, &root, e) || run_hooks(o, state, e);
 	raw_plan_done(&plan);
 	for (size_t k = 0; k < c->mount_count; k++)
@@ -192,7 +201,8 @@ static int set_up(struct init_order *o, int *ret_pid, char **ret_path, struct er
 	if (arrive(o, ret_pid, e))
 		return -1;
 	AUTO_FREE char *state = inner_state(o, *ret_pid, STATE_CREATED);
-	if (enter_root(o, state, e) || set_terminal(o, e) || set_domain(o->config, e))
+	if (enter_root(o, *ret_pid, state, e) || set_terminal(o, e) ||
+	    set_domain(o->config, e))
 		return -1;
 	if (!o->config->has_process)
 		return link_send(o->link, LINK_READY, 0, -1, e);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct cgroups_order;
 struct config;
 struct err;
 struct filter;
@@ -24,6 +25,7 @@ struct preserved {
 struct init_order {
 	struct config *config; /* of this process's own memory after the clone */
 	const struct state *state;
+	const struct cgroups_order *cgroups;
 	const struct filter *filter;
 	int link;	      /* the process's end of the pair */
 	int console;	      /* connection to the console socket; -1: none */

@@ -11,7 +11,7 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "oci/cgroups.h"
+#include "oci/cgroup_mounts.h"
 #include "oci/config.h"
 #include "oci/mount_options.h"
 #include "oci/spaces.h"
@@ -32,6 +32,17 @@ static bool is_new(const struct config *c, enum config_space space)
 static bool is_type(const struct config_mount *m, const char *type)
 {
 	return m->type && !strcmp(m->type, type);
+}
+
+static bool is_cgroup(const struct config_mount *m)
+{
+	return is_type(m, "cgroup") || is_type(m, "cgroup2");
+}
+
+static bool is_bind(const struct config_mount *m)
+{
+	return is_type(m, "bind") || list_has(&m->options, "bind") ||
+	       list_has(&m->options, "rbind");
 }
 
 /* A bind's source: relative ones are relative to the bundle. */
@@ -149,38 +160,16 @@ static void make_bind(struct raw_step *step, const char *source)
 	step->is_tree = true;
 }
 
-/* cgroup2 in a cgroup namespace shows the container's own cgroup as the root; without one
- * a bind of its folder does. */
-static void set_cgroup(const struct builder *b, struct raw_step *step)
-{
-	AUTO_FREE char *own = cgroups_own();
-
-	if (!own) {
-		/* Under cgroup v1 alone the container has no cgroup of its own to be seen. */
-		free(step->type);
-		step->type = text_copy("tmpfs");
-		step->data = text_copy("size=0,mode=0755");
-		step->flags.set |= MOUNT_ATTR_RDONLY;
-		return;
-	}
-	if (is_new(b->config, SPACE_CGROUP)) {
-		free(step->type);
-		step->type = text_copy("cgroup2");
-		return;
-	}
-	make_bind(step, own);
-}
-
 static void set_type(const struct builder *b, const struct config_mount *m,
 		     struct raw_step *step, struct mount_options *o)
 {
 	const bool is_alien = b->config->spaces[SPACE_USER].is_listed ||
 			      spaces_in_userns();
 
-	if (is_type(m, "cgroup") || is_type(m, "cgroup2")) {
+	if (is_cgroup(m)) {
 		free(o->data);
 		o->data = NULL;
-		set_cgroup(b, step);
+		cgroup_mounts_set(b->config, step);
 		return;
 	}
 	if (is_type(m, "sysfs") && is_alien && !is_new(b->config, SPACE_NETWORK)) {
@@ -291,9 +280,7 @@ static bool is_dev_bound(const struct config *c)
 {
 	for (size_t i = 0; i < c->mount_count; i++) {
 		const struct config_mount *m = &c->mounts[i];
-		if (!strcmp(m->target, "/dev") &&
-		    (is_type(m, "bind") || list_has(&m->options, "bind") ||
-		     list_has(&m->options, "rbind")))
+		if (!strcmp(m->target, "/dev") && is_bind(m))
 			return true;
 	}
 	return false;
@@ -373,19 +360,33 @@ static int check_label(const struct config *c, struct err *e)
 		       : 0;
 }
 
-int mounts_plan(const struct config *c, const char *bundle, const int *detached,
-		struct raw_plan *ret, struct err *e)
+static int add_mounts(const struct builder *b, const struct mounts_order *o,
+		      struct err *e)
 {
-	const struct builder b = { c, bundle, ret };
+	const struct config *c = o->config;
+
+	for (size_t i = 0; i < c->mount_count; i++) {
+		const struct config_mount *m = &c->mounts[i];
+		if (add_mount(b, m, o->detached[i], e))
+			return -1;
+		if (is_cgroup(m) && !is_bind(m) && !list_has(&m->options, "remount"))
+			cgroup_mounts_fill(c, m, o->cgroup, b->plan);
+	}
+	return 0;
+}
+
+int mounts_plan(const struct mounts_order *o, struct raw_plan *ret, struct err *e)
+{
+	const struct config *c = o->config;
+	const struct builder b = { c, o->bundle, ret };
 
 	if (check_label(c, e))
 		return -1;
 	ret->root = c->root;
 	ret->root_propagation = c->propagation;
 	ret->is_root_readonly = c->is_root_readonly;
-	for (size_t i = 0; i < c->mount_count; i++)
-		if (add_mount(&b, &c->mounts[i], detached[i], e))
-			return -1;
+	if (add_mounts(&b, o, e))
+		return -1;
 	if (!is_dev_bound(c)) {
 		add_devices(&b);
 		add_links(&b);

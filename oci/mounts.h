@@ -12,7 +12,15 @@ struct raw_plan;
 int mounts_detach(const struct config *c, const char *bundle, int **ret, struct err *e);
 void mounts_release(const struct config *c, int *detached);
 
-/* Adds the steps.  `detached` is that of mounts_detach().  `bundle` is the folder that relative sources are relative to.  Runs in the container's process,
- * in its namespaces, before the steps are done. */
-int mounts_plan(const struct config *c, const char *bundle, const int *detached,
-		struct raw_plan *ret, struct err *e);
+struct mounts_order {
+	const struct config *config;
+	const char *bundle;  /* the folder that relative sources are relative to */
+	const int *detached; /* those of mounts_detach() */
+	const char
+		*cgroup; /* the path of the container's cgroups (cgroups_choose()); NULL:
+			      * it has none */
+};
+
+/* Adds the steps.  Runs in the container's process, in its namespaces and its cgroups,
+ * before the steps are done. */
+int mounts_plan(const struct mounts_order *o, struct raw_plan *ret, struct err *e);

@@ -407,6 +407,23 @@ status_of() {
 	rmdir /sys/fs/cgroup/{,*/}hutch-oci-test.$$ 2>/dev/null || true
 }
 
+@test "a container sees its own cgroups below /sys/fs/cgroup, and no cgroup of its engine" {
+	local here='.linux.resources.pids = {"limit": 77} | .linux.namespaces -= [{"type": "cgroup"}] |
+		.mounts |= map(select(.type != "cgroup" and .type != "cgroup2")) + [{destination: "/sys/fs/cgroup", type: "cgroup", source: "cgroup", options: ["nosuid", "noexec", "nodev", "ro"]}]'
+	local script='cd /sys/fs/cgroup; cat pids/pids.max 2>/dev/null || cat pids.max; mkdir new 2>/dev/null && echo made; mkdir pids/new 2>/dev/null && echo made
+		for part in memory cpuset; do [ ! -e $part ] || echo $part of the engine; done
+		for part in . unified; do [ ! -e $part/cgroup.procs ] || cat $part/cgroup.procs; done | grep -c -x 0'
+	local filter
+	for filter in "$here" "$here | .linux.namespaces += [{\"type\": \"cgroup\"}]"; do
+		runs "$script" "$filter"
+		if ((status == 1)) && [[ $stderr == *linux.resources.pids.limit* ]]; then
+			! is_root || skip "root may make no cgroup here"
+			return 0
+		fi
+		[[ $output == $'77\n0' ]]
+	done
+}
+
 @test "two containers of one id below two roots have two cgroups, and one cgroup holds one container" {
 	created
 	[[ $(jq -r .cgroup state/box/state.json) == /* ]] || {
