@@ -623,7 +623,7 @@ TEST_DEPS  := $(DEMO_DEPS) libcmocka-dev clang libclang-rt-14-dev lld ripgrep py
 # proxy and from Debian's source packages.
 ENGINES_DEPS := gcc libc6-dev git meson ninja-build libcap-dev python3-seccomp bubblewrap crun runc \
         podman busybox-static uidmap libseccomp-dev containerd containernetworking-plugins iproute2 \
-        munge slurmctld slurmd slurm-client jq etcd-server openssl
+        munge slurmctld slurmd slurm-client jq etcd-server openssl debootstrap iptables
 DIST_DEPS  := $(BUILD_DEPS) dpkg-dev nasm perl python3-wheel
 # Another processor's: the compiler here, and what sysroot.sh unpacks.
 CROSS_DEPS := gcc-$(subst x86_64,x86-64,$(MULTIARCH))

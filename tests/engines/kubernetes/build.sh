@@ -5,7 +5,7 @@
 # leaves out; each of them is published as v0.MINOR.PATCH as well, and this go.mod names those.
 set -eu
 version=$1 folder=$2
-programs="kubectl kubelet kube-apiserver kube-scheduler kube-controller-manager"
+programs=${programs:-kubectl kubelet kube-apiserver kube-scheduler kube-controller-manager}
 IFS=. read -r major minor patch <<<"$version"
 
 mkdir -p "$folder/source"

@@ -38,7 +38,8 @@ kubelet_config() {
 		enforceNodeAllocatable: []
 		cgroupsPerQOS: false
 		makeIPTablesUtilChains: false
-		clusterDNS: []
+		clusterDNS: [${names:-}]
+		clusterDomain: cluster.local
 		imageGCHighThresholdPercent: 100
 		resolvConf: ""
 		podLogsDir: $work/pods
@@ -67,6 +68,46 @@ control_plane() {
 	until_true kubectl get --raw /readyz || return
 	daemon "$kubernetes/kube-scheduler" "${client[@]}" --secure-port=39259
 	daemon "$kubernetes/kube-controller-manager" "${client[@]}" --secure-port=39257
+}
+
+# proxy_config, names_config: kube-proxy leads the address of a service to its pods, and CoreDNS knows
+# the names of services and pods, at the node's own address.
+proxy_config() {
+	cat <<-X
+		apiVersion: kubeproxy.config.k8s.io/v1alpha1
+		kind: KubeProxyConfiguration
+		mode: iptables
+		clusterCIDR: 10.88.0.0/16
+		clientConnection: {kubeconfig: "$work/client.yaml"}
+		conntrack: {maxPerCore: 0}
+		hostnameOverride: node
+		bindAddress: 10.99.0.1
+		healthzBindAddress: 127.0.0.1:39256
+		metricsBindAddress: 127.0.0.1:39249
+	X
+}
+
+names_config() {
+	cat <<-X
+		.:53 {
+			errors
+			kubernetes cluster.local in-addr.arpa {
+				kubeconfig $work/client.yaml c
+			}
+		}
+	X
+}
+
+# network_start NETWORK: what most clusters have beside the kubelet, of the folder NETWORK; this
+# script itself looks names up there, too.
+network_start() {
+	proxy_config >"$work/proxy.yaml" && names_config >"$work/names" &&
+		printf 'nameserver %s\nsearch cluster.local\noptions ndots:5\n' "$names" >"$work/resolv.conf" &&
+		mount --bind "$work/resolv.conf" /etc/resolv.conf || return
+	# The node has no other network, and a packet needs a route before kube-proxy's rules lead it on.
+	ip route add 10.96.0.0/16 dev lo src 10.99.0.1 || return
+	daemon "$1/kube-proxy" --config "$work/proxy.yaml"
+	daemon "$1/coredns" -conf "$work/names"
 }
 
 # cluster_start: a node of the name `node`, on an address of this network alone.
