@@ -422,20 +422,31 @@ static int check_secrets(const struct policy *p, struct err *e)
 	return added < 0 ? err_in(e, "--secret") : 0;
 }
 
-int policy_check(const struct policy *p, struct err *e)
+/* The user of a store's image is looked up later, in the image. */
+static int check_user(const struct policy *p, struct err *e)
 {
 	const bool is_named = p->user && named_user_is(p->user);
 	uint32_t uid, gid;
 
+	if ((policy_has_image_user(p) && !is_named) || policy_user(p, &uid, &gid, e) == 0)
+		return 0;
+	if (is_named)
+		return -1;
+	return err_remedy(e,
+			  "a name is one of the sandbox's own /etc/passwd or "
+			  "/etc/group, not of this host's; NAME=UID, such as bob=1001, "
+			  "adds a user");
+}
+
+int policy_check(const struct policy *p, struct err *e)
+{
 	for (size_t i = 0; i < p->volume_count; i++)
 		if (check_target(&p->volumes[i], e) < 0)
 			return -1;
 	if (check_duplicates(p, e) < 0 || check_caps(p, e) < 0 ||
 	    check_writable_image(p, e) < 0 || check_upper(p, e) < 0 ||
 	    check_terminal(p, e) < 0 || check_disk(p, e) < 0 || check_missing(p, e) < 0 ||
-	    check_nesting(p, e) < 0 || check_name(p, e) < 0 ||
-	    ((is_named || !policy_has_image_user(p)) &&
-	     policy_user(p, &uid, &gid, e) < 0))
+	    check_nesting(p, e) < 0 || check_name(p, e) < 0 || check_user(p, e) < 0)
 		return -1;
 	if (p->hostname && policy_check_hostname(p->hostname, e) < 0)
 		return -1;
@@ -493,7 +504,7 @@ static int parse_id(const struct policy *p, const char *text, const struct id_na
 		      (unsigned)max, text);
 	return err_remedy(
 		e, "a name is one of the sandbox's own /etc/passwd or /etc/group, not of "
-		   "this host's; NAME=UID, such as bob=1001, adds a user");
+		   "this host's");
 }
 
 /* A name that hutch itself writes into the sandbox's /etc/passwd has one id. */

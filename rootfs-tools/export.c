@@ -286,8 +286,7 @@ int image_export_main(char **argv)
 	const struct flag flags[] = {
 		{ 'o', "output", "PATH", "FILE.tar, or a folder; else to stdout", NULL,
 		  &path },
-		{ 0, "format", "NAME", "oci (default), docker or dir: only files", NULL,
-		  &name },
+		{ 0, "format", "NAME", "oci (default), docker or dir", NULL, &name },
 	};
 	const struct usage usage = {
 		.synopsis = "hutch image export REF [-o PATH] [--format oci|docker|dir]",
