@@ -1,6 +1,7 @@
 #include "gateway/listen.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -30,8 +31,10 @@ static int parse(const char *text, union address *ret, socklen_t *ret_len, struc
 	const unsigned long port = colon ? strtoul(colon + 1, &end, 10) : 0;
 
 	*ret = (union address){ 0 };
-	if (!colon || end == colon + 1 || *end || port > 65535)
-		return err_set(e, ERR_USAGE, "--listen '%s': ADDRESS:PORT was expected",
+	if (!colon || !isdigit((unsigned char)colon[1]) || *end)
+		return err_set(e, ERR_USAGE, "'%.200s': ADDRESS:PORT was expected", text);
+	if (port > 65535)
+		return err_set(e, ERR_USAGE, "'%.200s': a port is a number up to 65535",
 			       text);
 	*colon = '\0';
 	if (inet_pton(AF_INET, host, &ret->v4.sin_addr) == 1) {
@@ -52,7 +55,7 @@ static int parse(const char *text, union address *ret, socklen_t *ret_len, struc
 	}
 	return err_set(
 		e, ERR_USAGE,
-		"--listen '%s': the address must be a number, such as 127.0.0.1 or [::1]",
+		"'%.200s': the address must be a number, such as 127.0.0.1 or [::1]",
 		text);
 }
 
@@ -72,23 +75,23 @@ static char *name_of(int fd)
 	return text_format("%s:%u", host, ntohs(a.v4.sin_port));
 }
 
-int listen_tcp(const char *text, char **ret_name, struct err *e)
+int listen_tcp(const char *flag, const char *text, char **ret_name, struct err *e)
 {
 	const int on = 1;
 	union address a;
 	socklen_t len = 0;
 
 	if (parse(text, &a, &len, e) < 0)
-		return -1;
+		return err_in(e, "%s", flag);
 	AUTO_CLOSE int fd =
 		socket(a.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0)
-		return err_sys(e, "--listen %s", text);
+		return err_sys(e, "%s %s", flag, text);
 	if (bind(fd, &a.any, len) < 0 || listen(fd, BACKLOG) < 0) {
 		const bool is_taken = errno == EADDRINUSE;
 
 		(void)err_sys(e, "listen on %s", text);
-		return is_taken ? err_remedy(e, "--listen 127.0.0.1:0 takes a free port")
+		return is_taken ? err_remedy(e, "%s 127.0.0.1:0 takes a free port", flag)
 				: -1;
 	}
 	*ret_name = name_of(fd);

@@ -29,9 +29,8 @@
 #include "gateway/listen.h"
 #include "gateway/serve.h"
 #include "gateway/serve_confine.h"
+#include "gateway/settings.h"
 #include "gateway/spawner.h"
-#include "policy/egress_policy.h"
-#include "policy/policy.h"
 #include "policy/units.h"
 #include "sandbox/kernel/program.h"
 #include "sandbox/launch/result.h"
@@ -119,27 +118,6 @@ static void split(char **argv, struct serve *s)
 		list_add(&s->options, *argv);
 }
 
-static int check_policy(struct policy *p, const struct serve *s, struct err *e)
-{
-	for (size_t i = 0; i < s->build_allow.count; i++)
-		if (egress_policy_add(p, EGRESS_ALLOW, s->build_allow.items[i], e) < 0)
-			return err_in(e, "--build-allow");
-	if (s->build_network && policy_take_network(p, s->build_network, e) < 0)
-		return err_in(e, "--build-network");
-	return egress_policy_check(p, e);
-}
-
-/* Says at the start, and not at the first build, that its network cannot be had. */
-static int check_builds(const struct serve *s, struct err *e)
-{
-	struct policy p;
-
-	policy_init(&p);
-	const int rc = check_policy(&p, s, e);
-	policy_done(&p);
-	return rc;
-}
-
 static int check_numbers(struct serve *s, const struct words *w, struct err *e)
 {
 	uint64_t most = DEFAULT_CONNECTIONS;
@@ -159,10 +137,12 @@ static int check_numbers(struct serve *s, const struct words *w, struct err *e)
 	s->body_memory = DEFAULT_BODIES;
 	if (w->bodies && units_parse_bytes(w->bodies, &s->body_memory, e) < 0)
 		return err_in(e, "--body-memory");
-	if (s->body_memory < GATEWAY_BODY_MAX)
-		return err_set(e, ERR_USAGE,
-			       "--body-memory %.60s: the largest body has %u MiB",
-			       w->bodies, GATEWAY_BODY_MAX >> 20);
+	if (s->body_memory < GATEWAY_BODY_MAX) {
+		(void)err_set(e, ERR_USAGE, "--body-memory takes %um or more, not '%.60s'",
+			      GATEWAY_BODY_MAX >> 20, w->bodies);
+		return err_remedy(e, "one body alone may have %u MiB",
+				  GATEWAY_BODY_MAX >> 20);
+	}
 	if (w->most && (units_parse_number(w->most, &s->most_sandboxes, e) < 0 ||
 			s->most_sandboxes < 1 || s->most_sandboxes > BOXES_MAX))
 		return err_set(e, ERR_USAGE, "--max-sandboxes takes 1 to %d, not '%.60s'",
@@ -172,7 +152,7 @@ static int check_numbers(struct serve *s, const struct words *w, struct err *e)
 
 static int check(struct serve *s, const struct words *w, struct err *e)
 {
-	if (check_numbers(s, w, e) < 0 || check_builds(s, e) < 0)
+	if (check_numbers(s, w, e) < 0 || settings_check(s, e) < 0)
 		return -1;
 	if (s->pod && box_id_check_pod(s->pod, e) < 0)
 		return err_in(e, "--pod");
@@ -204,7 +184,7 @@ static int check(struct serve *s, const struct words *w, struct err *e)
 
 /* --- files ---------------------------------------------------------------------- */
 
-static int read_pem(const char *path, char **ret, struct err *e)
+static int read_pem(const char *flag, const char *path, char **ret, struct err *e)
 {
 	size_t len;
 	AUTO_CLOSE int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
@@ -213,8 +193,8 @@ static int read_pem(const char *path, char **ret, struct err *e)
 	if (!path)
 		return 0;
 	if (fd < 0)
-		return err_sys(e, "%s", path);
-	return io_read_file(fd, path, PEM_MAX, ret, &len, e);
+		return err_sys(e, "%s %s", flag, path);
+	return io_read_file(fd, path, PEM_MAX, ret, &len, e) < 0 ? err_in(e, "%s", flag) : 0;
 }
 
 /* Gives the key file's path: --key-file, or one for this server in the data folder. */
@@ -247,10 +227,10 @@ struct ends {
 static int open_all(struct serve *s, struct ends *x, struct err *e)
 {
 	if (key_path(s, e) < 0 || keys_load(s->key_file, s->key, e) < 0 ||
-	    read_pem(s->certificate, &x->certificate, e) < 0 ||
-	    read_pem(s->certificate_key, &x->certificate_key, e) < 0)
+	    read_pem("--tls-cert", s->certificate, &x->certificate, e) < 0 ||
+	    read_pem("--tls-key", s->certificate_key, &x->certificate_key, e) < 0)
 		return -1;
-	if (s->listen && (x->fds[0] = listen_tcp(s->listen, &x->name, e)) < 0)
+	if (s->listen && (x->fds[0] = listen_tcp("--listen", s->listen, &x->name, e)) < 0)
 		return -1;
 	if (s->socket && (x->fds[1] = listen_unix(s->socket, e)) < 0)
 		return -1;

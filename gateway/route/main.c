@@ -70,6 +70,8 @@ static int read_flags(char **argv, struct words *w)
 
 static int read_pods(const struct words *w, struct pods *pods, struct err *e)
 {
+	if (w->service && pods_check_service(w->service, e) < 0)
+		return err_in(e, "--service");
 	for (size_t i = 0; i < w->pods.count; i++)
 		if (pods_add(pods, w->pods.items[i], w->service, e) < 0)
 			return err_in(e, "--pod");
@@ -106,11 +108,12 @@ struct ends {
 
 static int open_all(const struct words *w, struct ends *x, struct err *e)
 {
-	x->fds[0] = listen_tcp(w->listen ? w->listen : DEFAULT_LISTEN, &x->names[0], e);
+	x->fds[0] = listen_tcp("--listen", w->listen ? w->listen : DEFAULT_LISTEN, &x->names[0], e);
 	if (x->fds[0] < 0)
 		return -1;
-	if (w->metrics && (x->fds[1] = listen_tcp(w->metrics, &x->names[1], e)) < 0)
-		return err_in(e, "--metrics");
+	if (w->metrics &&
+	    (x->fds[1] = listen_tcp("--metrics", w->metrics, &x->names[1], e)) < 0)
+		return -1;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, x->link) < 0)
 		return err_sys(e, "socketpair");
 	return 0;

@@ -33,9 +33,11 @@ static int split(const char *text, struct pod *to, struct err *e)
 	const size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
 	size_t len = colon ? (size_t)(colon - text) : 0;
 
-	if (digits == 0 || digits > 5 || colon[1 + digits] || len == 0 ||
-	    atoi(colon + 1) < 1 || atoi(colon + 1) > 65535)
+	if (digits == 0 || colon[1 + digits] || len == 0)
 		return err_set(e, ERR_USAGE, "'%.200s': HOST:PORT was expected", text);
+	if (digits > 5 || atoi(colon + 1) < 1 || atoi(colon + 1) > 65535)
+		return err_set(e, ERR_USAGE, "'%.200s': a port is a number from 1 to 65535",
+			       text);
 	if (text[0] == '[' && text[len - 1] == ']') {
 		text++;
 		len -= 2;
@@ -43,6 +45,16 @@ static int split(const char *text, struct pod *to, struct err *e)
 	to->host = strndup(text, len);
 	to->port = text_copy(colon + 1);
 	return 0;
+}
+
+int pods_check_service(const char *service, struct err *e)
+{
+	struct pod pod = { 0 };
+	const int rc = split(service, &pod, e);
+
+	free(pod.host);
+	free(pod.port);
+	return rc;
 }
 
 static int add(struct pods *p, const char *name, const char *address, struct err *e)
@@ -102,6 +114,13 @@ int pods_add(struct pods *p, const char *word, const char *service, struct err *
 
 	if (equals) {
 		AUTO_FREE char *name = strndup(word, (size_t)(equals - word));
+		if (read_range(name, &len, &from, &to)) {
+			(void)err_set(e, ERR_USAGE,
+				      "'%.100s': several pods cannot have one address",
+				      word);
+			return err_remedy(e, "--service HOST:PORT gives each of %.60s its own",
+					  name);
+		}
 		return add(p, name, equals + 1, e);
 	}
 	if (!read_range(word, &len, &from, &to))

@@ -33,5 +33,8 @@ void pods_done(struct pods *p);
  * `service` is HOST:PORT, or NULL: then only the first form is allowed. */
 int pods_add(struct pods *p, const char *word, const char *service, struct err *e);
 
+/* Refuses a `service` that is no HOST:PORT. */
+int pods_check_service(const char *service, struct err *e);
+
 /* Returns the index of the pod of this name, or -1. */
 int pods_find(const struct pods *p, const char *name, size_t len);

@@ -412,6 +412,13 @@ drained() {
 	refused "--pod: pod 'a' is named twice" --pod a=127.0.0.1:1 --pod a=127.0.0.1:2
 	refused "--pod: '127.0.0.1': HOST:PORT was expected" --pod a=127.0.0.1
 	refused "--pod: 'a-3..1': from a lower number" --service x:1 --pod a-3..1
+	refused "--pod: 'a-0..2=127.0.0.1:1': several pods cannot have one address" --pod a-0..2=127.0.0.1:1
+	refused "--pod: '127.0.0.1:65536': a port is a number from 1 to 65535" --pod a=127.0.0.1:65536
+	refused "--service: 'x': HOST:PORT was expected" --service x --pod a-0..2
+	refused "--service: 'x:99999': a port is a number" --service x:99999 --pod a
+	refused "--listen: 'foo': ADDRESS:PORT was expected" --pod a=127.0.0.1:1 --listen foo
+	refused "--metrics: 'foo': ADDRESS:PORT was expected" --pod a=127.0.0.1:1 --listen 127.0.0.1:0 --metrics foo
+	refused "--metrics: '127.0.0.1:70000': a port is a number" --pod a=127.0.0.1:1 --listen 127.0.0.1:0 --metrics 127.0.0.1:70000
 	refused '--connections takes' --pod a=127.0.0.1:1 --connections 0
 }
 

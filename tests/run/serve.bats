@@ -659,7 +659,7 @@ stopped() {
 }
 
 @test "all bodies together have a bound" {
-	refused '--body-memory 39m: the largest body has 40 MiB' --body-memory 39m
+	refused "--body-memory takes 40m or more, not '39m'" --body-memory 39m
 	serve --body-memory 40m
 	begun one
 	raw much_memory "$id"
@@ -881,7 +881,8 @@ can_build() {
 @test "a RUN of a build has the network that the operator gives to builds" {
 	can_build
 	refused '.*--build-allow' --build-allow 'a b'
-	refused '.*--build-network' --build-network everything
+	refused "--build-network takes none, allow, host or ns:PATH, not 'everything'" --build-network everything
+	[[ ${stderr_lines[1]} == *--build-allow* && ${stderr_lines[1]} != *' --network'* ]]
 	printf 'FROM bb:1\nRUN ls -l /proc/self/ns/net >/net\n' >ctx/Dockerfile
 	context
 	for word in none host; do
@@ -1122,7 +1123,7 @@ can_build() {
 	openssl ecparam -genkey -name prime256v1 -noout -out other.key
 	give tls.key tls.crt other.key
 	refused '--tls-cert and --tls-key belong together' --tls-cert "$T/tls.crt"
-	refused "$T/none: No such file or directory" --tls-cert "$T/none" --tls-key "$T/tls.key"
+	refused "--tls-cert $T/none: No such file or directory" --tls-cert "$T/none" --tls-key "$T/tls.key"
 	serve --tls-cert "$T/tls.crt" --tls-key "$T/tls.key"
 	[[ $url == https://127.0.0.1:* ]]
 	ask GET /list --cacert tls.crt
@@ -1146,10 +1147,23 @@ made_over_tls() {
 	refused "listen on ${url#http://}: Address already in use" --listen "${url#http://}"
 	[[ ${stderr_lines[1]} == 'hutch: hint: --listen 127.0.0.1:0 takes a free port' ]]
 	for address in localhost:1 127.0.0.1 127.0.0.1:x 127.0.0.1:65536 '' ::1:1; do
-		refused "--listen '$address'" --listen "$address"
+		refused "--listen: '$address'" --listen "$address"
 	done
 	refused '--connections takes 1 to 100000' --connections 0
 	refused '--name' --name ../x
+	refused "--image: 'a b' is no reference" --image 'a b'
+}
+
+@test "a Host or an Origin that no request can have is refused" {
+	local word
+	for word in '' . https://a.test a.test/x a.test:80 '*.a.test' 'a b'; do
+		refused "--host '.*' is the Host of no request" --host "$word"
+	done
+	for word in '' a.test https://a.test/ https://a.test/x https://A.test HTTPS://a.test \
+		https://a.test:443 http://a.test:80 'https://*' https://u@a.test; do
+		refused "--origin '.*' is the Origin of no request" --origin "$word"
+	done
+	serve --host a.test --host .b_c.test --origin null --origin https://a.test:80 --origin http://[::1]:8080
 }
 
 @test "the words behind -- are options of each sandbox, and one that is wrong is told" {
@@ -1159,9 +1173,11 @@ made_over_tls() {
 	made
 	does '[ "$(cat /shared/file)" = here ]'
 	stop_server
-	serve -- --none
-	ask POST /v1/sandboxes -d '{}'
-	[[ $code != 201 && $(of .error.message) == *--none* ]]
+	refused 'behind --: unknown flag --none' -- --none
+	refused "behind --: 'name' is no option of hutch create" -- --keep name
+	refused "behind --: '--' is no option" -- --keep --
+	refused 'behind --: --memory' -- --memory 1x
+	refused 'behind --: --help, --main and --lease make no sense' -- --main
 }
 
 # --- confinement ------------------------------------------------------------------
