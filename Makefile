@@ -283,7 +283,7 @@ FILES_gateway := action_server box box_id command connect_frames copy download e
 USES_gateway := base policy/json policy archive store sandbox/kernel sandbox/state sandbox/launch cli/common \
     rootfs-tools/layers gateway/zip gateway/relay
 
-FILES_gateway/route := asks client client_ask client_pass client_reply client_turn connector decide dials figures front merge phase pods request
+FILES_gateway/route := asks client client_ask client_pass client_reply client_turn connector connector_confine decide dials figures front merge phase pods request
 USES_gateway/route := base policy/json policy sandbox/kernel egress sandbox/launch cli/common \
     gateway
 
@@ -520,6 +520,7 @@ $(eval $(call needs,sandbox/root/jail,seccomp_jail))
 $(eval $(call needs,egress/gate/main,seccomp_gate))
 $(eval $(call needs,egress/egress_confine,seccomp_egress))
 $(eval $(call needs,gateway/serve_confine,seccomp_serve))
+$(eval $(call needs,gateway/route/connector_confine,seccomp_connector))
 $(eval $(call needs,gateway/native_api,openapi))
 $(eval $(call needs,tests/unit/test_openapi,openapi))
 $(eval $(call needs,sandbox/launch/peers,seccomp_peers))

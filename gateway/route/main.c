@@ -20,11 +20,11 @@
 #include "cli/common/report.h"
 #include "gateway/listen.h"
 #include "gateway/route/connector.h"
+#include "gateway/route/connector_confine.h"
 #include "gateway/route/front.h"
 #include "gateway/route/pods.h"
 #include "gateway/serve_confine.h"
 #include "policy/units.h"
-#include "sandbox/kernel/caps.h"
 #include "sandbox/launch/result.h"
 
 #define DEFAULT_LISTEN	    "127.0.0.1:7480"
@@ -168,8 +168,8 @@ static int run(struct front *f, struct ends *x, struct err *e)
 	own_close(&x->link[0]);
 	own_close(&x->fds[0]);
 	own_close(&x->fds[1]);
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || caps_drop(e) < 0)
-		return err_sys(e, "drop privileges");
+	if (connector_confine(e) < 0)
+		return -1;
 	(void)printf("http://%s\n", x->names[0]);
 	if (x->names[1])
 		(void)printf("metrics: http://%s\n", x->names[1]);

@@ -465,6 +465,6 @@ drained() {
 	"$here/route.py" many "$HUTCH"
 }
 
-@test "the process that reads requests is confined" {
+@test "both processes are confined" {
 	"$here/route.py" confined "$HUTCH"
 }
