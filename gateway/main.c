@@ -138,7 +138,8 @@ static int check_numbers(struct serve *s, const struct words *w, struct err *e)
 	if (w->bodies && units_parse_bytes(w->bodies, &s->body_memory, e) < 0)
 		return err_in(e, "--body-memory");
 	if (s->body_memory < GATEWAY_BODY_MAX) {
-		(void)err_set(e, ERR_USAGE, "--body-memory takes %um or more, not '%.60s'",
+		(void)err_set(e, ERR_USAGE,
+			      "--body-memory takes %um or more, not '%.60s'",
 			      GATEWAY_BODY_MAX >> 20, w->bodies);
 		return err_remedy(e, "one body alone may have %u MiB",
 				  GATEWAY_BODY_MAX >> 20);
@@ -194,7 +195,8 @@ static int read_pem(const char *flag, const char *path, char **ret, struct err *
 		return 0;
 	if (fd < 0)
 		return err_sys(e, "%s %s", flag, path);
-	return io_read_file(fd, path, PEM_MAX, ret, &len, e) < 0 ? err_in(e, "%s", flag) : 0;
+	return io_read_file(fd, path, PEM_MAX, ret, &len, e) < 0 ? err_in(e, "%s", flag)
+								 : 0;
 }
 
 /* Gives the key file's path: --key-file, or one for this server in the data folder. */

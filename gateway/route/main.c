@@ -108,7 +108,8 @@ struct ends {
 
 static int open_all(const struct words *w, struct ends *x, struct err *e)
 {
-	x->fds[0] = listen_tcp("--listen", w->listen ? w->listen : DEFAULT_LISTEN, &x->names[0], e);
+	x->fds[0] = listen_tcp("--listen", w->listen ? w->listen : DEFAULT_LISTEN,
+			       &x->names[0], e);
 	if (x->fds[0] < 0)
 		return -1;
 	if (w->metrics &&

@@ -36,8 +36,8 @@ static int split(const char *text, struct pod *to, struct err *e)
 	if (digits == 0 || colon[1 + digits] || len == 0)
 		return err_set(e, ERR_USAGE, "'%.200s': HOST:PORT was expected", text);
 	if (digits > 5 || atoi(colon + 1) < 1 || atoi(colon + 1) > 65535)
-		return err_set(e, ERR_USAGE, "'%.200s': a port is a number from 1 to 65535",
-			       text);
+		return err_set(e, ERR_USAGE,
+			       "'%.200s': a port is a number from 1 to 65535", text);
 	if (text[0] == '[' && text[len - 1] == ']') {
 		text++;
 		len -= 2;
@@ -118,8 +118,9 @@ int pods_add(struct pods *p, const char *word, const char *service, struct err *
 			(void)err_set(e, ERR_USAGE,
 				      "'%.100s': several pods cannot have one address",
 				      word);
-			return err_remedy(e, "--service HOST:PORT gives each of %.60s its own",
-					  name);
+			return err_remedy(
+				e, "--service HOST:PORT gives each of %.60s its own",
+				name);
 		}
 		return add(p, name, equals + 1, e);
 	}
