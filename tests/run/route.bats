@@ -468,3 +468,7 @@ drained() {
 @test "both processes are confined" {
 	"$here/route.py" confined "$HUTCH"
 }
+
+@test "a pod whose address is a name is looked up, and reached" {
+	"$here/route.py" by_name "$HUTCH"
+}

@@ -382,6 +382,18 @@ def confined(hutch):
             assert int(fields["CapEff"], 16) == int(fields["CapPrm"], 16) == 0
 
 
+def by_name(hutch):
+    """The connector looks a pod's name up, and connects to it."""
+    pod = Pod()
+    with router(hutch, [pod], "--pod", f"named=localhost:{pod.port}") as (at, _), connect(at) as s:
+        s.sendall(head("GET /named-r0123456789abcdef/x"))
+        got = pod.accept()
+        read_head(got)
+        got.sendall(ANSWER)
+        got.close()
+        assert read_all(s) == ANSWER
+
+
 def main():
     globals()[sys.argv[1]](sys.argv[2])
 
