@@ -278,7 +278,7 @@ USES_gateway/relay := base policy/json
 
 FILES_gateway := action_server box box_id command connect_frames copy download e2b_api e2b_code \
     e2b_connect e2b_envd e2b_files e2b_filesystem e2b_input e2b_process e2b_sandbox e2b_watch epochs fields \
-    free_memory gateway guard http image_build job_build keys listen loop mcp_sse native_api native_methods \
+    free_memory gateway guard http image_build job job_box job_build keys listen loop mcp_sse native_api native_methods \
     native_stream order request_log runtime_api serve_confine settings spawner spawn_link survey upload
 USES_gateway := base policy/json policy archive store sandbox/kernel sandbox/state sandbox/launch cli/common \
     rootfs-tools/layers gateway/zip gateway/relay
