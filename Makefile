@@ -903,7 +903,7 @@ nightly: $(if $(filter 0,$(shell id -u)),vm-deps,test-deps)
 # systemd's user manager in user-mode-linux, and several tiers on Debian's own kernel in
 # qemu, QEMU_TIERS of them (tests/vm/qemu-root.sh), whose processor is emulated.
 # Both need root.
-.PHONY: vm-test vm-test-uml vm-test-qemu
+.PHONY: vm-test vm-test-uml vm-test-qemu vm-test-engines
 vm-test: vm-deps
 	$(MAKE) $(JOBS) tests
 	tests/all.py --build $(B) vm vm-systemd vm-qemu
@@ -919,6 +919,12 @@ else
 	+$(DIST_MAKE) $(JOBS) foreign-tests
 	tests/vm/qemu.sh --arch $(ARCH) --build $(DIST_FILES)
 endif
+
+# Suites of tests/engines with hutch-oci and hutch-bwrap, and with crun, in the same machine, whose
+# cgroups are of version 2; and what tests/run has of these programs, as an ordinary user and as root.
+vm-test-engines: vm-deps engines-deps
+	$(MAKE) $(JOBS) tests
+	tests/all.py --build $(B) vm-engines
 
 # The README's two commands on a fresh Debian, which debootstrap installs once; needs root.
 .PHONY: fresh-test

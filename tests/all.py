@@ -285,6 +285,15 @@ def vm_qemu_few(place):
                    " run:image_upper run:limits run:allow")
 
 
+def vm_engines(place):
+    """Runs suites with hutch-oci and hutch-bwrap beside the reference on one kernel with cgroup
+    version 2, where their cases of limits run."""
+    tiers = [f"engine:{suite}:{program}" for suite in ("crun", "podman") for program in ("crun", "hutch-oci")]
+    tiers += ["engine:bubblewrap:hutch-bwrap", "run:oci", "run-root:oci", "run:bwrap", "run-root:bwrap",
+              "run:nesting", "run-root:nesting", "run:apptainer", "run-root:apptainer"]
+    return vm_qemu(place, "QEMU_TIERS=" + " ".join(tiers))
+
+
 def packages(place):
     yield Suite("packages", [TOP / "tests/packages/run.sh", place.build, place.top,
                              *place.as_user])
@@ -332,7 +341,8 @@ TIERS = {
     "clock": clock, "escape-table": escape_table, "unit-gcc": unit_gcc, "inside": inside, "run-root": run_root,
     "run-sanitized": run_sanitized, "run-many": run_many, "fuzz-long": fuzz_long,
     "endure": endure, "endure-short": endure_short, "soak": soak, "vm-many": vm_many,
-    "vm-systemd": vm_systemd, "vm-qemu": vm_qemu, "vm-qemu-few": vm_qemu_few, "packages": packages,
+    "vm-systemd": vm_systemd, "vm-qemu": vm_qemu, "vm-qemu-few": vm_qemu_few, "vm-engines": vm_engines,
+    "packages": packages,
     "clients": clients, "layers": layers, "fresh": fresh, "dist": dist,
     "guard": guard,
 }
@@ -341,7 +351,7 @@ LISTS = {
     "nightly": "endure vm-many run-many run-root run-sanitized packages clients escape unit unit-gcc"
                " inside fuzz-long lint clock escape-table vm-systemd vm-qemu-few layers dist fresh guard",
 }
-OF_ROOT = {"vm-systemd", "vm-qemu", "vm-qemu-few", "packages", "clients", "run-root", "dist", "fresh"}
+OF_ROOT = {"vm-systemd", "vm-qemu", "vm-qemu-few", "vm-engines", "packages", "clients", "run-root", "dist", "fresh"}
 
 
 # --- what the ordinary user may read ----------------------------------------------------

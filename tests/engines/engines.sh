@@ -18,6 +18,9 @@ runc_version=1.5.3
 . "$engines/../patience.bash"
 export PATIENCE
 count=0 failed=0
+# Counts of version 2, where cases that need controllers run, have lines of their own in counts.tsv.
+on=
+[ ! -e /sys/fs/cgroup/cgroup.controllers ] || on=", cgroup v2"
 
 # check NAME COMMAND...: one line of TAP.  The output of a command that fails follows as comments.
 check() {
@@ -97,6 +100,16 @@ debian_source() {
 		rm -r "$folder/apt"
 }
 
+# is_kept NAME: whether that build was made before, so that nothing of what makes it is needed.
+is_kept() {
+	[ -d "$cache/$1" ]
+}
+
+# built NAME: ends the script with BUILD_ONLY=1, and tells where the build is kept.
+built() {
+	[ -z "${BUILD_ONLY:-}" ] || { echo "# kept in $cache/$1"; exit 0; }
+}
+
 # as_user COMMAND...: runs the command as the ordinary user hutch-test if root started this test,
 # with that user's home and runtime folder; else as the user who did.
 as_user() {
@@ -111,7 +124,7 @@ as_user() {
 	mkdir -p "$run" && chown "$id" "$run" && chmod 700 "$run" || return
 	setpriv --reuid "$id" --regid "$(id -g hutch-test)" --init-groups --reset-env \
 		env PATH="$PATH" HOME="$home" USER=hutch-test LOGNAME=hutch-test LANG=C.UTF-8 \
-		XDG_RUNTIME_DIR="$run" PATIENCE="$PATIENCE" "$@"
+		XDG_RUNTIME_DIR="$run" PATIENCE="$PATIENCE" ${STORAGE_DRIVER:+STORAGE_DRIVER="$STORAGE_DRIVER"} "$@"
 }
 
 # work_new: makes the folder $work, which the ordinary user may read; it goes with the script.
@@ -144,7 +157,7 @@ tally() {
 # counts.tsv says of this suite and this program.  A program that has no line there only gets its
 # count.
 counted() {
-	local suite=$1 program=$2 counts=$3 least
+	local suite=$1$on program=$2 counts=$3 least
 	least=$(awk -F'\t' -v suite="$suite" -v program="$program" \
 		'$1 == suite && $2 == program { print $3 }' "$engines/counts.tsv")
 	check "$suite, $program: $counts${least:+ (at least $least ok)}" [ "${counts%% *}" -ge "${least:-0}" ]
@@ -188,6 +201,10 @@ hierarchies() {
 # version 1, it is hidden: crun takes both together for version 2.
 apart() {
 	local group=engines-$BASHPID path code
+	if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
+		apart_unified "/sys/fs/cgroup/$group" "$@"
+		return
+	fi
 	while read -r path _; do
 		mkdir "$path/$group" || return
 		# A new cpuset has no processors, and none of those below it (cgroup-v1/cpusets.rst).
@@ -202,6 +219,36 @@ apart() {
 		find "$path/$group" -depth -type d -exec rmdir {} +
 	done < <(hierarchies)
 	return $code
+}
+
+# apart_unified GROUP COMMAND...: the same where version 2 has all controllers.  The root of the
+# namespace is the new cgroup, and the command begins in one below it: a cgroup that has processes
+# cannot give controllers to those below it (cgroups(7), "no internal processes").
+apart_unified() {
+	local group=$1 code
+	mkdir -p "$group/suite" && delegate /sys/fs/cgroup || return
+	export -f apart_enter apart_start apart_inside delegate hierarchies
+	bash -c 'apart_enter "$@"' - "$@"
+	code=$?
+	# All processes have ended with the first of their pid namespace (pid_namespaces(7)).
+	find "$group" -depth -type d -exec rmdir {} +
+	return $code
+}
+
+apart_enter() {
+	echo $$ >"$1/cgroup.procs" && exec unshare --cgroup bash -c 'apart_start "$@"' - "$@"
+}
+
+apart_start() {
+	echo $$ >"$1/suite/cgroup.procs" && delegate "$1" || exit
+	shift
+	exec setpriv --pdeathsig KILL unshare --mount --pid --fork --kill-child --mount-proc \
+		bash -c 'apart_inside "$@"; exit' - "$@"
+}
+
+# delegate GROUP: gives the controllers of a cgroup to those below it.
+delegate() {
+	sed 's/[^ ]\+/+&/g' "$1/cgroup.controllers" >"$1/cgroup.subtree_control"
 }
 
 apart_join() {
@@ -219,6 +266,11 @@ apart_join() {
 apart_inside() {
 	local path options code
 	mount -t tmpfs -o mode=755 tmpfs /run || return
+	if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
+		# nsdelegate is an option of the first mount, which systemd makes (cgroup-v2.rst).
+		umount -l /sys/fs/cgroup && mount -t cgroup2 cgroup2 /sys/fs/cgroup && "$@"
+		return
+	fi
 	[ ! -d /sys/fs/cgroup/unified ] || umount /sys/fs/cgroup/unified || return
 	while read -r path options; do
 		umount "$path" && mount -t cgroup -o "$options" cgroup "$path" || return

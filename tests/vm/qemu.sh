@@ -24,6 +24,10 @@ while [ $# -gt 1 ]; do
 done
 packages=systemd,systemd-sysv,udev,dbus,dbus-user-session,libpam-systemd,procps,iproute2
 packages+=,bats,curl,git,jq,openssl,python3,strace,uidmap,busybox-static
+# The tiers engine:NAME run suites of tests/engines, which this machine has built (engines.sh there).
+engines=
+[[ " ${QEMU_TIERS:-}" != *" engine:"* ]] || engines=$(tr ' ' '\n' <<<"$QEMU_TIERS" | sed -n 's/^engine:\([^:]*\).*/\1/p' | sort -u)
+[ -z "$engines" ] || packages+=,podman,netavark,crun,runc,bubblewrap,fuse-overlayfs,squashfs-tools,libcap2-bin,libseccomp2
 . "$top/tests/vm/image.sh"
 
 missing() { # PROGRAM PACKAGE
@@ -66,8 +70,18 @@ tree() {
 		cp -r "$build"/tests/{probe,listener,run} "$to/build/tests" &&
 		mkdir "$work/root/hutch/tests/unit" &&
 		{ [ ! -d "$build/bench/single" ] || cp -r "$build/bench/single" "$to/build/bench"; } &&
+		suites &&
 		{ [ "$arch" != "$(uname -m)" ] || cp "$build/tests/unit/cgroup" "$work/root/hutch/tests/unit"; } &&
 		chmod -R a+rX "$work/root/hutch"
+}
+# suites: copies the suites that the engines' tests need, without what only their build needs.
+suites() {
+	local name kept
+	for name in $engines; do
+		kept=$(BUILD_ONLY=1 "$top/tests/engines/$name/run.sh" | sed -n 's/^# kept in //p')
+		[ -n "$kept" ] || continue
+		mkdir -p "$work/root/var/cache/hutch-tests" && cp -r "$kept" "$work/root/var/cache/hutch-tests" || return
+	done
 }
 settings() {
 	printf '%s="%s"\n' QEMU_TIERS "${QEMU_TIERS:-}" HUTCH_ONLY "${HUTCH_ONLY:-}" \
@@ -99,7 +113,7 @@ mkdir -p "$vm"
 work=$(mktemp -d -p "$vm") && out=$work/out
 trap 'rm -rf "$work"' EXIT
 if [ "$arch" = "$(uname -m)" ]; then same_processor; else other_processor; fi &&
-	image_unit /hutch/tests/vm/qemu-root.sh $results && tree && settings && image_disk 2G || {
+	image_unit /hutch/tests/vm/qemu-root.sh $results && tree && settings && image_disk $([ "$engines" ] && echo 4G || echo 2G) || {
 	echo "not ok - the disk could not be made"
 	exit 1
 }

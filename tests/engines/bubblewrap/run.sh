@@ -38,9 +38,9 @@ interpreter() {
 }
 
 suite=${SUITE:-trixie}
-needs meson meson
-needs ninja ninja-build
+is_kept "bubblewrap-$suite" || { needs meson meson && needs ninja ninja-build; }
 cached "bubblewrap-$suite" build || give_up "bubblewrap's source could not be built: see $cache/bubblewrap-$suite.log"
+built "bubblewrap-$suite"
 work_new
 tests=$cache/bubblewrap-$suite
 version=$("$tests/build/bwrap" --version)

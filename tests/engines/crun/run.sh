@@ -30,11 +30,13 @@ test_runtime() {
 	done
 	cat "$folder"/*.log >"$folder.tap"
 	counted "crun $version tests" "$name" "$(tally "$folder.tap")"
+	sed -n "s/^not ok [0-9]* - /# $name, not: /p" "$folder.tap"
 }
 
 needs_root
 suite=${SUITE:-trixie}
 cached "crun-$suite" build || give_up "crun's tests could not be built: see $cache/crun-$suite.log"
+built "crun-$suite"
 work_new
 tests=$cache/crun-$suite/source/tests
 version=$(sed -n 's/^\* crun-//p' "$tests/../NEWS" | head -n 1)

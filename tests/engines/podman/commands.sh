@@ -3,33 +3,15 @@
 #
 #	FOLDER=/a/folder RUNTIME=/path/to/a/runtime commands.sh
 #
-# FOLDER has a static busybox and expect.sh.  Prints TAP.
+# FOLDER has a static busybox, expect.sh and image.sh.  Prints TAP.
 set -u
 . "$FOLDER/expect.sh"
-storage=$XDG_RUNTIME_DIR/podman
-
-podman() {
-	timeout "$PATIENCE" podman --root "$storage/root" --runroot "$storage/run" --cgroup-manager cgroupfs \
-		--events-backend file --runtime "$RUNTIME" "$@"
-}
+. "$FOLDER/image.sh"
 
 run() {
 	podman run --rm --network none "$@"
 }
 
-build() {
-	mkdir -p "$storage/context" && cp "$FOLDER/busybox" "$storage/context" || return
-	cat >"$storage/context/Containerfile" <<'X'
-FROM scratch
-COPY busybox /bin/busybox
-RUN ["/bin/busybox", "--install", "-s", "/bin"]
-RUN mkdir -p /etc /tmp /work && echo root:x:0:0::/:/bin/sh >/etc/passwd && echo built >/built
-CMD ["/bin/sh"]
-X
-	podman build --network none --isolation oci -t localhost/small "$storage/context"
-}
-
-image=localhost/small
 mkdir -p "$storage/shared" && echo shared >"$storage/shared/file"
 
 ends 0 "build runs commands in the runtime" build

@@ -1,8 +1,9 @@
 #!/bin/bash
 # run.sh: the validation of a runtime by the Open Container Initiative, which its runtime-tools have.
 #
-#	RUNTIME=/path/to/a/runtime tests/engines/runtime-tools/run.sh
+#	RUNTIME=/path/to/a/runtime PROGRAMS='linux_cgroups*' tests/engines/runtime-tools/run.sh
 #
+# PROGRAMS (default: all) is a pattern of names of programs.
 # RUNTIME (default: crun, then runc) is the program to test.  A program of the
 # validation without a failure is clean, and clean programs count as ok; their assertions are counted apart.  Runs as
 # root.  Prints TAP; the whole output is kept in LOGS (default: build/engines).
@@ -43,7 +44,7 @@ validate() {
 	name=$(program_name "$runtime")
 	folder=$logs/runtime-tools-$name
 	rm -rf "$folder" && mkdir -p "$folder"
-	for program in "$tests"/validation/*.t; do
+	for program in "$tests"/validation/${PROGRAMS:-*}.t; do
 		log=$folder/$(basename "$program" .t).log
 		# The programs look for the root file system and for runtimetest in their folder.
 		(cd "$tests" && apart env RUNTIME="$runtime" TMPDIR="$work" timeout 120 "$program") \
@@ -64,8 +65,9 @@ validate() {
 }
 
 needs_root
-needs_go
+is_kept "runtime-tools-$version" || needs_go
 cached "runtime-tools-$version" build || give_up "runtime-tools could not be built: see $cache/runtime-tools-$version.log"
+built "runtime-tools-$version"
 work_new
 tests=$cache/runtime-tools-$version
 for program in ${RUNTIME:-crun runc}; do
