@@ -291,8 +291,10 @@ static int read_unified(const struct json_at *at, struct resources *r, struct er
 		if (json_string(&item, &text, e))
 			return -1;
 		if (strchr(key, '/') || !strchr(key, '.') || !strncmp(key, "cgroup.", 7))
-			return err_set(e, ERR_USAGE, "%s: no file of a controller",
-				       item.place);
+			return err_set(e, ERR_USAGE,
+				       "%s: the specified key has not the form "
+				       "CONTROLLER.VALUE `%s`",
+				       item.place, key);
 		add(r, (struct limit){ .file = key,
 				       .text = text_copy(text),
 				       .member = item.place });

@@ -1,8 +1,10 @@
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/io.h"
 #include "base/list.h"
 #include "base/own.h"
 #include "oci/cgroups_v1.h"
@@ -43,6 +45,26 @@ static int no_controller(const struct resources_write *w, struct err *e)
 			     "(cgroups(7)); or ask for no such limit");
 }
 
+/* A file of `unified` is missing: with its controller, or though that is there. */
+static int no_file(const struct resources_write *w, int folder, struct err *e)
+{
+	const int len = (int)strcspn(w->file, ".");
+	AUTO_CLOSE int fd = openat(folder, "cgroup.controllers", O_RDONLY | O_CLOEXEC);
+	AUTO_FREE char *text = NULL;
+	size_t size;
+
+	if (fd < 0 || io_read_file(fd, "cgroup.controllers", 4096, &text, &size, e) < 0)
+		return err_sys(e, "read cgroup.controllers");
+	for (char *rest = text, *word; (word = strsep(&rest, " \n"));)
+		if ((int)strlen(word) == len && !strncmp(word, w->file, (size_t)len)) {
+			errno = ENOENT;
+			return err_sys(e, "%s: open %s", w->member, w->file);
+		}
+	return err_set(e, ERR_UNSUPPORTED,
+		       "%s: the requested cgroup controller `%.*s` is not available",
+		       w->member, len, w->file);
+}
+
 static int apply_write(const struct resources_write *w, int folder, const char *v1,
 		       struct err *e)
 {
@@ -56,6 +78,8 @@ static int apply_write(const struct resources_write *w, int folder, const char *
 			       ? err_sys(e, "%s: write '%s' to %s", w->member, w->text,
 					 w->file)
 			       : 0;
+	if (folder >= 0 && w->file && !w->v1 && !w->is_no_limit && errno == ENOENT)
+		return no_file(w, folder, e);
 	if (v1 && cgroups_v1_has(w))
 		return w->is_no_limit && !cgroups_v1_is_made(w, v1)
 			       ? 0

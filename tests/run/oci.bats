@@ -424,6 +424,20 @@ status_of() {
 	done
 }
 
+@test "a file of unified that cgroup version 2 lacks is refused by name, and why" {
+	refused 'the specified key has not the form CONTROLLER.VALUE `moon`' '.linux.resources.unified = {"moon": "1"}'
+	created
+	[[ $(jq -r .cgroup state/box/state.json) == /* ]] || {
+		! is_root || false
+		return 0
+	}
+	oci delete --force box
+	refused 'unified.foo.bar: the requested cgroup controller `foo` is not available' \
+		'.linux.resources.unified = {"foo.bar": "1"}'
+	! is_root || [[ ! -e /sys/fs/cgroup/cgroup.controllers ]] || refused 'open memory.moon: No such file or directory' \
+		'.linux.resources.unified = {"memory.moon": "1"}'
+}
+
 @test "two containers of one id below two roots have two cgroups, and one cgroup holds one container" {
 	created
 	[[ $(jq -r .cgroup state/box/state.json) == /* ]] || {
