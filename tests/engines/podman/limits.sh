@@ -50,7 +50,7 @@ ends 0 "update takes another limit of memory" podman update --memory 128m back
 prints 134217728 "exec sees the other limit" podman exec back cat /sys/fs/cgroup/memory.max
 prints '[1-9]*' "stats counts the processes" podman stats --no-stream --format '{{.PIDs}}' back
 ends 0 "pause stops it" podman pause back
-prints Paused* "ps shows that it stands still" podman ps --format '{{.Status}}' --filter name=back
+prints paused "inspect tells that it stands still" podman inspect --format '{{.State.Status}}' back
 ends 0 "unpause lets it go on" podman unpause back
 prints inside "exec runs a command in it after that" podman exec back echo inside
 ends 0 "stop ends it by SIGTERM" podman stop -t 20 back
