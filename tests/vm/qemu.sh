@@ -27,7 +27,7 @@ packages+=,bats,curl,git,jq,openssl,python3,strace,uidmap,busybox-static
 # The tiers engine:NAME run suites of tests/engines, which this machine has built (engines.sh there).
 engines=
 [[ " ${QEMU_TIERS:-}" != *" engine:"* ]] || engines=$(tr ' ' '\n' <<<"$QEMU_TIERS" | sed -n 's/^engine:\([^:]*\).*/\1/p' | sort -u)
-[ -z "$engines" ] || packages+=,podman,netavark,crun,runc,bubblewrap,fuse-overlayfs,squashfs-tools,libcap2-bin,libseccomp2
+[ -z "$engines" ] || packages+=,podman,netavark,crun,runc,bubblewrap,fuse-overlayfs,squashfs-tools,libcap2-bin,python3-seccomp
 . "$top/tests/vm/image.sh"
 
 missing() { # PROGRAM PACKAGE
