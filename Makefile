@@ -171,8 +171,8 @@ USES_sandbox/raw := base sandbox/kernel
 FILES_oci := args cgroup_mounts cgroups cgroups_processes cgroups_v1 config config_linux console create \
     device_rules events exec features \
     fields filter hooks identity init lifecycle link list log mount_options mounts notify process \
-    resources resources_apply run spaces spaces_set_up spec start state
-USES_oci := base policy/json policy sandbox/kernel sandbox/raw
+    resources resources_apply run sealed spaces spaces_set_up spec start state systemd
+USES_oci := base policy/json policy sandbox/kernel sandbox/cgroup sandbox/raw
 
 FILES_sandbox/monitor := broker broker_bind broker_caller broker_calls broker_inside broker_open \
     broker_place denials denials_tell protect_watch trace trace_set
@@ -478,7 +478,7 @@ $(B)/libexec/hutch-seccomp: HOST_LIBS := $(if $(STATIC),-lseccomp,$(COMPILER_LIB
 $(B)/libexec/hutch-seccomp: PIE = $(if $(STATIC),-static-pie,-pie)
 $(B)/libexec/hutch-seccomp: $(B)/host/policy/seccomp/main.o $(call host_rooms,policy/seccomp)
 $(B)/libexec/hutch-scope: HOST_LIBS := -lsystemd
-$(B)/libexec/hutch-scope: $(B)/host/sandbox/cgroup/scope_main.o
+$(B)/libexec/hutch-scope: $(B)/host/sandbox/cgroup/scope_main.o $(B)/host/sandbox/cgroup/scope_bus.o
 $(B)/libexec/hutch-seccomp $(B)/libexec/hutch-scope:
 	@mkdir -p $(@D)
 	$(call say,LINK)
@@ -776,6 +776,9 @@ $(UNIT_BIN):
 $(addprefix $(B)/tests/unit/,openapi serve_confine serve_http serve_job): UNIT_LIBS += -lmicrohttpd -larchive
 $(addprefix $(B)/host/tests/unit/test_,openapi.o serve_job.o): UNIT_FLAGS += -Iinclude
 
+$(B)/tests/unit/scope_bus: $(B)/host/sandbox/cgroup/scope_bus.o
+$(B)/tests/unit/scope_bus: UNIT_LIBS += -lsystemd
+
 $(B)/tests/unit/memmove: $(MUSL_PARTS)
 
 # The probe runs in any rootfs, so it is static; with glibc, since it is also
@@ -1001,7 +1004,7 @@ sanitized:
 # clang's warnings for the sources that are in no room, and for those that only musl has.
 MAINS := actions/main.c apptainer/main.c bwrap/main.c cli/main.c docker/main.c egress/egress_main.c \
     executor/main.c gateway/route/main.c mcp/main.c oci/main.c policy/seccomp/main.c rootfs-tools/main.c \
-         sandbox/cgroup/scope_main.c supervisor/main.c supervisor/pool/main.c
+         sandbox/cgroup/scope_main.c sandbox/cgroup/scope_bus.c supervisor/main.c supervisor/pool/main.c
 .PHONY: clang-only
 clang-only: $(B)/gen/seccomp_texts.h
 	$(call say,CLANG)

@@ -16,6 +16,7 @@
 #include "base/own.h"
 #include "oci/cgroups_v1.h"
 #include "oci/resources.h"
+#include "oci/systemd.h"
 
 #define FILE_MAX (1u << 20)
 
@@ -31,21 +32,29 @@ const char *cgroups_root(void)
 	return NULL;
 }
 
-char *cgroups_own(void)
+/* Returns the path of a process's cgroup of v2, as "/a/b", allocated, or NULL. */
+static char *path_of(const char *process)
 {
-	AUTO_CLOSE int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
+	AUTO_FREE char *file = text_format("/proc/%s/cgroup", process);
+	AUTO_CLOSE int fd = open(file, O_RDONLY | O_CLOEXEC);
 	AUTO_FREE char *text = NULL;
-	const char *root = cgroups_root();
 	size_t len;
 
-	if (!root || fd < 0 ||
-	    io_read_file(fd, "/proc/self/cgroup", FILE_MAX, &text, &len, NULL))
+	if (fd < 0 || io_read_file(fd, file, FILE_MAX, &text, &len, NULL))
 		return NULL;
 	const char *at = !strncmp(text, "0::", 3) ? text : strstr(text, "\n0::");
 	if (!at)
 		return NULL;
 	at += *at == '\n' ? 4 : 3;
-	return text_format("%s%.*s", root, (int)strcspn(at, "\n"), at);
+	return text_format("%.*s", (int)strcspn(at, "\n"), at);
+}
+
+char *cgroups_own(void)
+{
+	const char *root = cgroups_root();
+	AUTO_FREE char *path = root ? path_of("self") : NULL;
+
+	return path ? text_format("%s%s", root, path) : NULL;
 }
 
 /* Reads a small file of the cgroup. */
@@ -110,15 +119,12 @@ int cgroups_choose(const struct cgroups_order *o, pid_t pid, char **ret, struct 
 		return 0;
 	if (check_path(path, e))
 		return -1;
-	if (o->manager == CGROUPS_SYSTEMD || (colon && strchr(colon + 1, ':'))) {
-		(void)err_set(e, ERR_UNSUPPORTED,
-			      "linux.cgroupsPath '%.200s': hutch-oci asks no systemd for "
-			      "cgroups",
+	if (colon && strchr(colon + 1, ':')) {
+		(void)err_set(e, ERR_USAGE,
+			      "linux.cgroupsPath '%.200s': this is the form of the "
+			      "systemd cgroup manager",
 			      path);
-		return err_remedy(e,
-				  "use the engine's cgroupfs manager: podman "
-				  "--cgroup-manager cgroupfs; SystemdCgroup = false of "
-				  "containerd");
+		return err_remedy(e, "--systemd-cgroup asks systemd for the cgroup");
 	}
 	*ret = text_format("/%s", path + strspn(path, "/"));
 	return 0;
@@ -166,14 +172,55 @@ static int enter_v2(const struct cgroups_order *o, const char *path, pid_t pid,
 	return 0;
 }
 
+/* Notes the cgroup of a process that systemd has moved to its scope. */
+static int note_scope(const char *name, pid_t pid, struct cgroups_place *ret,
+		      struct err *e)
+{
+	AUTO_FREE char *process = text_format("%d", (int)pid);
+	AUTO_FREE char *path = path_of(process);
+	const char *root = cgroups_root(), *last = path ? strrchr(path, '/') : NULL;
+
+	if (!root || !last || strcmp(last + 1, name) != 0)
+		return err_set(
+			e, ERR_UNSUPPORTED,
+			"systemd has made the scope %s, but process %d is not in its "
+			"cgroup of version 2",
+			name, (int)pid);
+	ret->folder = text_format("%s%s", root, path);
+	ret->v1 = path;
+	path = NULL;
+	return 0;
+}
+
+static int enter_scope(const struct cgroups_order *o, pid_t pid,
+		       struct cgroups_place *ret, struct err *e)
+{
+	struct systemd_scope s = { NULL, NULL };
+
+	if (systemd_read(o->path, o->id, &s, e))
+		return -1;
+	int rc = systemd_start(&s, o->resources, pid, e);
+	if (!rc) {
+		ret->scope = text_copy(s.name);
+		rc = note_scope(s.name, pid, ret, e);
+	}
+	systemd_done(&s);
+	return rc || resources_apply(o->resources, ret->folder, ret->v1, e) ||
+			       cgroups_v1_join(ret->v1, pid, e)
+		       ? -1
+		       : 0;
+}
+
 int cgroups_enter(const struct cgroups_order *o, pid_t pid, struct cgroups_place *ret,
 		  struct err *e)
 {
 	AUTO_FREE char *path = NULL;
 
-	*ret = (struct cgroups_place){ NULL, NULL };
+	*ret = (struct cgroups_place){ NULL, NULL, NULL };
 	if (o->manager == CGROUPS_DISABLED)
 		return resources_apply(o->resources, NULL, NULL, e);
+	if (o->manager == CGROUPS_SYSTEMD)
+		return enter_scope(o, pid, ret, e);
 	if (cgroups_choose(o, pid, &path, e) || enter_v2(o, path, pid, &ret->folder, e))
 		return -1;
 	ret->v1 = path;

@@ -18,15 +18,17 @@ enum cgroups_manager { CGROUPS_FS, CGROUPS_SYSTEMD, CGROUPS_DISABLED };
 
 struct cgroups_order {
 	enum cgroups_manager manager;
-	const char *path; /* cgroupsPath; NULL: one of its own */
+	const char *path; /* cgroupsPath; NULL: one of its own.  A path, or for systemd
+			   * "SLICE:PREFIX:NAME" */
 	const char *id;
 	const struct resources *resources;
 };
 
-/* Where a container's cgroups are.  Both are allocated, by the callee. */
+/* Where a container's cgroups are.  All are allocated, by the callee. */
 struct cgroups_place {
 	char *folder; /* in the v2 hierarchy; NULL: none */
 	char *v1;     /* the path in those of v1 that exist (cgroups_v1.h); NULL: none */
+	char *scope;  /* the unit of systemd that it belongs to (systemd.h); NULL: none */
 };
 
 /* Chooses the path of the cgroups of the container whose first process is `pid`: "/a/b",
@@ -51,5 +53,5 @@ int cgroups_freeze(const char *path, bool is_frozen, struct err *e);
 int cgroups_pids(const char *path, pid_t **ret, size_t *ret_count, struct err *e);
 /* Sends a signal to all of them. */
 int cgroups_signal(const char *path, int sig, struct err *e);
-/* Kills what is in it, and removes it and all below it.  NULL for both does nothing. */
-int cgroups_remove(const char *path, const char *v1, struct err *e);
+/* Kills what is in it, removes it and all below it, and stops the scope. */
+int cgroups_remove(const struct cgroups_place *p, struct err *e);

@@ -14,6 +14,7 @@
 #include "base/own.h"
 #include "oci/cgroups.h"
 #include "oci/cgroups_v1.h"
+#include "oci/systemd.h"
 #include "sandbox/kernel/cgroup_tree.h"
 
 #define PATIENCE_MS 10000
@@ -168,15 +169,17 @@ static int await_ends(const char *path, struct err *e)
 	}
 }
 
-int cgroups_remove(const char *path, const char *v1, struct err *e)
+int cgroups_remove(const struct cgroups_place *p, struct err *e)
 {
+	const char *path = p->folder;
 	const bool is_there = path && access(path, F_OK) == 0;
 
 	if (is_there &&
 	    (cgroups_signal(path, SIGKILL, e) ||
 	     (is_v1(path) ? await_ends(path, e) : await_event(path, "populated 0", e))))
 		return -1;
-	if (v1 && cgroups_v1_remove(v1, e))
+	if ((p->v1 && cgroups_v1_remove(p->v1, e)) ||
+	    (is_there && cgroup_tree_remove(AT_FDCWD, path, e)))
 		return -1;
-	return is_there ? cgroup_tree_remove(AT_FDCWD, path, e) : 0;
+	return p->scope ? systemd_stop(p->scope, e) : 0;
 }

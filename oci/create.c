@@ -261,6 +261,7 @@ static int enter_cgroup(struct creation *c, struct err *e)
 	const int rc = cgroups_enter(&o, c->pid, &place, e);
 	c->state->cgroup = place.folder;
 	c->state->v1 = place.v1;
+	c->state->scope = place.scope;
 	return rc;
 }
 
@@ -326,7 +327,8 @@ static void undo(struct creation *c)
 		AUTO_FREE char *state = state_json(c->state, STATE_STOPPED);
 		(void)kill(c->pid, SIGKILL);
 		(void)worker_reap(c->pid);
-		(void)cgroups_remove(c->state->cgroup, c->state->v1, &ignored);
+		const struct cgroups_place place = state_place(c->state);
+		(void)cgroups_remove(&place, &ignored);
 		(void)hooks_run(&c->config.hooks, HOOK_POSTSTOP, state, &ignored);
 	}
 	(void)state_remove(c->state, &ignored);

@@ -77,8 +77,8 @@ static void write_linux(struct buffer *b)
 	json_write_open(b, "cgroup", "{");
 	json_write_bool(b, "v1", true);
 	json_write_bool(b, "v2", true);
-	json_write_bool(b, "systemd", false);
-	json_write_bool(b, "systemdUser", false);
+	json_write_bool(b, "systemd", true);
+	json_write_bool(b, "systemdUser", true);
 	json_write_bool(b, "rdma", false);
 	json_write_close(b, "}");
 	write_seccomp(b);

@@ -19,8 +19,8 @@
 #include "oci/config.h"
 #include "oci/fields.h"
 #include "oci/link.h"
+#include "oci/sealed.h"
 #include "oci/state.h"
-#include "sandbox/kernel/program.h"
 
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
@@ -91,17 +91,6 @@ static char *cache_folder(void)
 	return home && *home == '/' ? text_format("%s/.cache/hutch/seccomp", home) : NULL;
 }
 
-/* Finds the compiler, in the folder of this program. */
-static int find_compiler(char **ret, struct err *e)
-{
-	const char *own = getenv(FILTER_PROGRAM), *end = own ? strrchr(own, '/') : NULL;
-
-	if (!end)
-		return program_find("hutch-seccomp", ret, e);
-	*ret = text_format("%.*s/hutch-seccomp", (int)(end - own), own);
-	return 0;
-}
-
 int filter_read(const struct config *c, struct filter *ret, struct err *e)
 {
 	struct filter f = { .is_on = json_type(&c->seccomp) == JSON_OBJECT };
@@ -123,7 +112,7 @@ int filter_obtain(const struct config *c, struct filter *ret, struct err *e)
 	*ret = f;
 	if (!f.is_on)
 		return 0;
-	if (find_compiler(&compiler, e))
+	if (sealed_find("hutch-seccomp", &compiler, e))
 		return -1;
 	struct seccomp_request request = { .cache_dir = cache, .compiler = compiler };
 	request.whole = json_source(&c->seccomp, &request.whole_len);

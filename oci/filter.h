@@ -13,10 +13,6 @@ struct config;
 struct err;
 struct state;
 
-/* A variable with the path of this program's file, set where the program runs from a
- * sealed copy, which has no folder of other programs. */
-#define FILTER_PROGRAM "HUTCH_OCI_PROGRAM"
-
 struct filter {
 	bool is_on;			/* the configuration has a filter */
 	struct seccomp_program program; /* owned */

@@ -13,6 +13,7 @@
 #include "oci/args.h"
 #include "oci/fields.h"
 #include "oci/resources.h"
+#include "oci/systemd.h"
 #include "oci/verbs.h"
 #include "policy/json/json.h"
 #include "policy/signal_name.h"
@@ -258,7 +259,8 @@ int update_verb(const struct globals *g, char **argv, struct err *e)
 	AUTO_FREE char *text = flags_json(values, places, ARRAY_LEN(places));
 	if (file ? read_resources(file, &r, e) : read_flags_json(text, &r, e))
 		return -1;
-	const int rc = resources_apply(&r, s.cgroup, s.v1, e);
+	int rc = s.scope ? systemd_update(s.scope, &r, e) : 0;
+	rc = rc || resources_apply(&r, s.cgroup, s.v1, e) ? -1 : 0;
 	resources_done(&r);
 	return rc;
 }

@@ -1,15 +1,12 @@
 /* hutch-oci: an OCI runtime with crun's command line, for podman, containerd, CRI-O,
  * Kubernetes and Slurm.  `hutch oci` is this program, and so is a hutch that is found as
  * hutch-oci.  docs/hutch-oci.md */
-#include <fcntl.h>
 #include <linux/close_range.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,11 +16,10 @@
 #include "base/nearest.h"
 #include "base/own.h"
 #include "oci/args.h"
-#include "oci/filter.h"
 #include "oci/log.h"
+#include "oci/sealed.h"
 #include "oci/spaces.h"
 #include "oci/verbs.h"
-#include "sandbox/kernel/program.h"
 
 static const struct verb {
 	const char *name, *help;
@@ -138,45 +134,6 @@ static const struct verb *find_verb(const char *name, struct err *e)
 	return NULL;
 }
 
-/* Tells whether no process can write to the file.  An ordinary file of a tmpfs has seals,
- * too: F_SEAL_SEAL, which forbids others (fcntl(2)). */
-static bool is_sealed(int fd, const struct statvfs *fs)
-{
-	const int seals = fcntl(fd, F_GET_SEALS);
-
-	return (fs->f_flag & ST_RDONLY) || (seals >= 0 && (seals & F_SEAL_WRITE));
-}
-
-/* A process of a container could open /proc/PID/exe of a process of ours there, and write
- * to the file once it runs no more (runc CVE-2019-5736).  So such verbs run from a
- * read-only mount of the program's file, or from a sealed copy. */
-static int seal(char **argv, struct err *e)
-{
-	struct program self = { .fd = -1 };
-	struct statvfs fs;
-	struct stat st;
-
-	self.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	if (self.fd < 0 || fstatvfs(self.fd, &fs) || fstat(self.fd, &st))
-		return err_sys(e, "open /proc/self/exe");
-	if (is_sealed(self.fd, &fs)) {
-		program_done(&self);
-		return 0;
-	}
-	self.path = realpath("/proc/self/exe", NULL);
-	self.dev = st.st_dev;
-	self.ino = st.st_ino;
-	if (self.path && setenv(FILTER_PROGRAM, self.path, 1))
-		abort(); /* setenv(3) fails only for want of memory */
-	AUTO_CLOSE int sealed = self.path ? program_seal(&self, e)
-					  : err_sys(e, "find hutch-oci");
-	program_done(&self);
-	if (sealed < 0)
-		return -1;
-	(void)syscall(SYS_execveat, sealed, "", argv, environ, AT_EMPTY_PATH);
-	return err_sys(e, "execute the sealed copy of hutch-oci");
-}
-
 /* Tells whether the caller wants descriptors of its own to be handed on. */
 static bool is_asked(char *const *words)
 {
@@ -209,7 +166,7 @@ static void note_inherited(struct globals *g, char *const *words)
 static int run(const struct verb *v, struct globals *g, char **words, char **argv,
 	       struct err *e)
 {
-	if (v->enters && seal(argv, e))
+	if (v->enters && sealed_run(argv, e))
 		return -1;
 	/* Descriptors of the caller go to the command only if --preserve-fds names them.  Others
 	 * would stay open in a container that waits for its start. */

@@ -295,14 +295,17 @@ int spaces_make_userns(const struct idmap *uids, size_t uid_count,
 
 /* --- exec --------------------------------------------------------------------------- */
 
-/* Compares a namespace of the process with this process's own. */
+/* Compares a namespace of the process with this process's own.  A kernel may be built
+ * without one of the kinds, which setns(2) would refuse. */
 static bool is_other(pid_t pid, const char *file)
 {
 	AUTO_FREE char *theirs = text_format("/proc/%d/ns/%s", (int)pid, file);
 	AUTO_FREE char *ours = text_format("/proc/self/ns/%s", file);
 	struct stat a, b;
 
-	return stat(theirs, &a) || stat(ours, &b) || a.st_ino != b.st_ino;
+	if (stat(ours, &b))
+		return errno != ENOENT;
+	return stat(theirs, &a) || a.st_ino != b.st_ino;
 }
 
 struct entry {

@@ -186,7 +186,8 @@ int delete_container(struct state *s, bool is_forced, struct err *e)
 		return -1;
 	if (status != STATE_STOPPED && s->pid && end_process(s, e))
 		return -1;
-	if (cgroups_remove(s->cgroup, s->v1, e))
+	const struct cgroups_place place = state_place(s);
+	if (cgroups_remove(&place, e))
 		return -1;
 	if (s->pid)
 		run_poststop(s);

@@ -124,7 +124,7 @@ static char *copy_or_null(const char *text)
 
 static int read_members(const struct json_at *root, struct state *s, struct err *e)
 {
-	const char *bundle = NULL, *dir = NULL, *cgroup = NULL, *v1 = NULL,
+	const char *bundle = NULL, *dir = NULL, *cgroup = NULL, *v1 = NULL, *scope = NULL,
 		   *created = NULL, *version = NULL;
 	struct json_at notes;
 	int64_t pid = 0;
@@ -135,6 +135,7 @@ static int read_members(const struct json_at *root, struct state *s, struct err 
 	    fields_text(root, "rootfs", &dir, e) ||
 	    fields_text(root, "cgroup", &cgroup, e) ||
 	    fields_text(root, "cgroupV1", &v1, e) ||
+	    fields_text(root, "scope", &scope, e) ||
 	    fields_text(root, "created", &created, e) ||
 	    fields_text(root, "ociVersion", &version, e) ||
 	    fields_bool(root, "ready", &s->is_ready, e))
@@ -146,6 +147,7 @@ static int read_members(const struct json_at *root, struct state *s, struct err 
 	s->root = copy_or_null(dir);
 	s->cgroup = copy_or_null(cgroup);
 	s->v1 = copy_or_null(v1);
+	s->scope = copy_or_null(scope);
 	s->created = copy_or_null(created);
 	s->version = copy_or_null(version);
 	if (json_member(root, "annotations", &notes)) {
@@ -221,6 +223,7 @@ int state_save(struct state *s, struct err *e)
 	json_write_text(&b, "rootfs", s->root);
 	json_write_text(&b, "cgroup", s->cgroup);
 	json_write_text(&b, "cgroupV1", s->v1);
+	json_write_text(&b, "scope", s->scope);
 	json_write_text(&b, "created", s->created);
 	json_write_bool(&b, "ready", s->is_ready);
 	if (s->annotations)
@@ -249,6 +252,7 @@ void state_done(struct state *s)
 	free(s->root);
 	free(s->cgroup);
 	free(s->v1);
+	free(s->scope);
 	free(s->created);
 	free(s->version);
 	free(s->annotations);
@@ -290,6 +294,13 @@ uint64_t state_birth(pid_t pid)
 		at = at ? at + 1 : NULL;
 	}
 	return at ? strtoull(at, NULL, 10) : 0;
+}
+
+struct cgroups_place state_place(const struct state *s)
+{
+	return (struct cgroups_place){ .folder = s->cgroup,
+				       .v1 = s->v1,
+				       .scope = s->scope };
 }
 
 enum state_status state_status(const struct state *s)

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct cgroups_place;
 struct err;
 
 #define STATE_ID_MAX 255
@@ -32,6 +33,7 @@ struct state {
 	char *bundle, *root; /* owned: absolute paths */
 	char *cgroup;	     /* owned: the folder of its cgroup; NULL: none */
 	char *v1;	     /* owned: the path of its cgroups of v1; NULL: none */
+	char *scope;	     /* owned: the unit of systemd for it; NULL: none */
 	char *created;	     /* owned: RFC 3339 */
 	char *version;	     /* owned: ociVersion */
 	char *annotations;   /* owned: a JSON object; NULL: none */
@@ -58,6 +60,9 @@ int state_keep_config(const struct state *s, const char *text, size_t len, struc
 void state_done(struct state *s);
 /* Removes the folder. */
 int state_remove(const struct state *s, struct err *e);
+
+/* Returns where its cgroups are; the texts stay the state's. */
+struct cgroups_place state_place(const struct state *s);
 
 enum state_status state_status(const struct state *s);
 const char *state_word(enum state_status status);

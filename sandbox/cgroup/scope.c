@@ -65,13 +65,11 @@ bool scope_has_bus(void)
 	return path != NULL;
 }
 
-/* Executes hutch-scope, in the child of scope_enter().  Its stderr is `says`, the
- * writing end of a pipe, into which it writes one sentence if it fails. */
-__attribute__((noreturn)) static void run(const char *program, char *const *env, int says)
+/* Executes hutch-scope, in the child of scope_ask().  Its stderr is `says`, the writing end
+ * of a pipe, into which it writes one sentence if it fails. */
+__attribute__((noreturn)) static void run(const char *program, char **argv, char **env,
+					  int says)
 {
-	AUTO_FREE char *pid = text_format("%d", (int)getppid());
-	char name[] = "hutch-scope";
-	char *argv[] = { name, pid, NULL };
 	sigset_t none;
 
 	(void)sigemptyset(&none);
@@ -90,30 +88,23 @@ static int failed(int status, char *sentence, struct err *e)
 	if (!WIFEXITED(status))
 		(void)err_set(e, ERR_INTERNAL, "hutch-scope died of signal %d",
 			      WTERMSIG(status));
-	return err_in(e, "ask the systemd user manager for a scope");
+	return -1;
 }
 
-int scope_enter(struct err *e)
+/* Runs hutch-scope with these words and this environment. */
+static int spawn(const char *program, struct list *words, struct list *env, struct err *e)
 {
-	AUTO_FREE char *program = NULL;
-	AUTO_FREE char *path = bus_path();
 	char sentence[SENTENCE_MAX + 1] = "";
+	char *const no_env[] = { NULL };
 	int ends[2];
 
-	if (!path)
-		return err_set(e, ERR_NOT_FOUND,
-			       "there is no systemd user manager to ask");
-	if (program_find("hutch-scope", &program, e) < 0)
-		return -1;
-	AUTO_FREE char *address =
-		text_format("DBUS_SESSION_BUS_ADDRESS=unix:path=%s", path);
-	char *env[] = { address, NULL };
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return err_sys(e, "make a pipe");
 	AUTO_CLOSE int listen = ends[0];
 	pid_t pid = fork();
 	if (pid == 0)
-		run(program, env, ends[1]);
+		run(program, words->items, env->count ? env->items : (char **)no_env,
+		    ends[1]);
 	own_close(&ends[1]);
 	if (pid < 0)
 		return err_sys(e, "fork for hutch-scope");
@@ -123,4 +114,40 @@ int scope_enter(struct err *e)
 			     * otherwise block if it wrote more than the pipe holds */
 	const int status = worker_reap(pid);
 	return status == 0 ? 0 : failed(status, sentence, e);
+}
+
+int scope_ask(const struct scope_call *c, struct err *e)
+{
+	AUTO_FREE char *path = c->is_user ? bus_path() : NULL;
+	struct list words = { 0 }, env = { 0 };
+
+	if (c->is_user && !path)
+		return err_set(e, ERR_NOT_FOUND,
+			       "there is no systemd user manager to ask");
+	list_add(&words, "hutch-scope");
+	for (size_t i = 0; c->words[i]; i++)
+		list_add(&words, c->words[i]);
+	if (path)
+		list_addf(&env, "DBUS_SESSION_BUS_ADDRESS=unix:path=%s", path);
+	const int rc = spawn(c->program, &words, &env, e);
+	list_done(&words);
+	list_done(&env);
+	return rc ? err_in(e, c->is_user ? "ask the systemd user manager for a scope"
+					 : "ask systemd for a scope")
+		  : 0;
+}
+
+int scope_enter(struct err *e)
+{
+	AUTO_FREE char *program = NULL;
+	AUTO_FREE char *pid = text_format("%d", (int)getpid());
+	const char *const words[] = { pid, NULL };
+	struct scope_call c = { .is_user = true, .words = words };
+
+	/* Without a manager the program is not needed, and the lack of the manager is the
+	 * error. */
+	if (scope_has_bus() && program_find("hutch-scope", &program, e) < 0)
+		return -1;
+	c.program = program;
+	return scope_ask(&c, e);
 }

@@ -6,163 +6,104 @@
  * cgroups below the scope alone, and removes the scope when its last process is
  * gone.  hutch-scope returns when the manager reports the end of the job
  * (JobRemoved), since the process is not moved before that.  On failure it prints
- * one sentence on stderr. */
-#include <errno.h>
+ * one sentence on stderr.
+ *
+ * For hutch-oci, with BUS "system" or "user":
+ *
+ *	hutch-scope start BUS PID SLICE NAME [PROPERTY]...	makes a scope of that name with
+ *								a child of the caller in it
+ *	hutch-scope set BUS NAME [PROPERTY]...			changes properties of it
+ *	hutch-scope stop BUS NAME				stops it, if it is there */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
-#include <systemd/sd-bus.h>
+#include "sandbox/cgroup/scope_bus.h"
 
-#include "base/clock.h"
-
-#define MANAGER	  "org.freedesktop.systemd1"
-#define PATH	  "/org/freedesktop/systemd1"
-#define INTERFACE "org.freedesktop.systemd1.Manager"
-
-/* The time to wait for the manager, which takes a second or two while it starts a
- * session. */
-#define PATIENCE_US 15000000
-
-struct job {
-	char path[256];	  /* D-Bus path of the job that moves the caller */
-	char removed[64]; /* the job's result: "done", "failed", ...; empty: the job
-			   * runs */
-	char early[8][256], how[8][64]; /* jobs that ended before `path` was known, and
-					 * their results */
-	unsigned count;
-};
-
-static int failed(const char *what, int sys)
+static int misused(void)
 {
-	(void)fprintf(stderr, "%s: %s\n", what, strerror(-sys));
+	(void)fprintf(stderr, "hutch-scope is run by hutch, with its process id\n");
 	return 1;
 }
 
-/* Handles JobRemoved(id, job, unit, result).  The signal about our own job may come
- * before the answer that names the job. */
-static int on_removed(sd_bus_message *m, void *data, sd_bus_error *error)
+/* Reads the parent of a process from /proc/PID/stat, where the name in parentheses may hold
+ * anything; 0: there is no such process. */
+static int parent_of(int pid)
 {
-	struct job *job = data;
-	const char *path, *unit, *result;
-	uint32_t id;
+	char path[32], text[1024];
+	int parent = 0;
 
-	(void)error;
-	if (sd_bus_message_read(m, "uoss", &id, &path, &unit, &result) < 0)
-		return 0;
-	if (*job->path && !strcmp(job->path, path)) {
-		(void)snprintf(job->removed, sizeof(job->removed), "%s", result);
-	} else if (!*job->path) {
-		unsigned at = job->count++ % 8;
-		(void)snprintf(job->early[at], sizeof(job->early[at]), "%s", path);
-		(void)snprintf(job->how[at], sizeof(job->how[at]), "%s", result);
-	}
-	return 0;
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", pid); /* fits */
+	FILE *file = fopen(path, "re");
+	const size_t n = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+	text[n] = '\0';
+	if (file)
+		(void)fclose(file); /* it was only read */
+	const char *end = strrchr(text, ')');
+	return end && sscanf(end, ") %*c %d", &parent) == 1 ? parent : 0;
 }
 
-static int fill_in(sd_bus_message *m, uint32_t pid)
+/* Only the parent process or a child of it may be moved, which the parent has not waited for
+ * yet: any other pid could be stale, and belong to another process by now. */
+static int read_pid(const char *text)
 {
+	const int pid = atoi(text);
+
+	if (getppid() == 1 || pid <= 1)
+		return 0;
+	return pid == getppid() || parent_of(pid) == getppid() ? pid : 0;
+}
+
+/* hutch-scope PID */
+static int enter_own(const char *pid)
+{
+	struct scope_unit u = { .description = "a sandbox of hutch",
+				.pid = (uint32_t)read_pid(pid) };
 	uint64_t random;
 	char name[64];
 
+	if (!u.pid)
+		return misused();
 	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-		return -errno;
-	(void)snprintf(name, sizeof(name), "hutch-%u-%016llx.scope", pid,
+		return misused();
+	(void)snprintf(name, sizeof(name), "hutch-%u-%016llx.scope", u.pid,
 		       (unsigned long long)random);
-	int r = sd_bus_message_append(m, "ss", name, "fail");
-	if (r >= 0)
-		r = sd_bus_message_append(m, "a(sv)", 4,
-					  "Description", "s", "a sandbox of hutch",
-					  "PIDs", "au", 1, pid,
-					  "Delegate", "b", 1,
-					  "CollectMode", "s", "inactive-or-failed");
-	return r < 0 ? r : sd_bus_message_append(m, "a(sa(sv))", 0);
+	u.name = name;
+	return scope_bus_act(false, SCOPE_START, &u);
 }
 
-static int start_unit(sd_bus *bus, uint32_t pid, struct job *job)
+static bool is_system(const char *bus)
 {
-	sd_bus_message *request = NULL, *answer = NULL;
-	sd_bus_error error = SD_BUS_ERROR_NULL;
-	const char *path;
-
-	int r = sd_bus_message_new_method_call(bus, &request, MANAGER, PATH, INTERFACE,
-					       "StartTransientUnit");
-	if (r >= 0)
-		r = fill_in(request, pid);
-	if (r >= 0)
-		r = sd_bus_call(bus, request, PATIENCE_US, &error, &answer);
-	if (r >= 0)
-		r = sd_bus_message_read(answer, "o", &path);
-	if (r >= 0)
-		(void)snprintf(job->path, sizeof(job->path), "%s", path);
-	else
-		(void)fprintf(stderr, "StartTransientUnit: %s\n",
-			      error.message ? error.message : strerror(-r));
-	sd_bus_error_free(&error);
-	sd_bus_message_unref(request);
-	sd_bus_message_unref(answer);
-	return r;
+	return !strcmp(bus, "system");
 }
 
-static int wait_for(sd_bus *bus, struct job *job)
+/* hutch-scope start BUS PID SLICE NAME [PROPERTY]... */
+static int start(char **words)
 {
-	const int64_t end = clock_us() + PATIENCE_US;
+	const struct scope_unit u = { .name = words[3],
+				      .description = "a container of hutch-oci",
+				      .slice = words[2],
+				      .pid = (uint32_t)read_pid(words[1]),
+				      .properties = words + 4 };
 
-	for (unsigned i = 0; i < job->count && i < 8; i++)
-		if (!strcmp(job->early[i], job->path))
-			memcpy(job->removed, job->how[i], sizeof(job->removed));
-	while (!*job->removed) {
-		int r = sd_bus_process(bus, NULL);
-		if (r < 0)
-			return failed("read from the bus", r);
-		if (r > 0)
-			continue;
-		int64_t now = clock_us();
-		if (now >= end)
-			return failed("wait for the scope", -ETIMEDOUT);
-		r = sd_bus_wait(bus, (uint64_t)(end - now));
-		if (r < 0 && r != -EINTR)
-			return failed("wait for the bus", r);
-	}
-	if (!strcmp(job->removed, "done"))
-		return 0;
-	(void)fprintf(stderr, "the scope's job ended as '%s'\n", job->removed);
-	return 1;
-}
-
-static int enter(sd_bus *bus, uint32_t pid)
-{
-	struct job job = { 0 };
-
-	int r = sd_bus_match_signal(bus, NULL, MANAGER, PATH, INTERFACE, "JobRemoved",
-				    on_removed, &job);
-	if (r < 0)
-		return failed("listen for JobRemoved", r);
-	/* The manager sends JobRemoved only while it has a subscriber. */
-	r = sd_bus_call_method(bus, MANAGER, PATH, INTERFACE, "Subscribe", NULL, NULL,
-			       NULL);
-	if (r < 0)
-		return failed("subscribe to the manager", r);
-	return start_unit(bus, pid, &job) < 0 ? 1 : wait_for(bus, &job);
+	return u.pid ? scope_bus_act(is_system(words[0]), SCOPE_START, &u) : misused();
 }
 
 int main(int argc, char **argv)
 {
-	sd_bus *bus = NULL;
+	const struct scope_unit named = { .name = argc > 3 ? argv[3] : "",
+					  .properties = argc > 3 ? argv + 4 : NULL };
 
-	/* Only the parent process is moved: any other pid could be stale, and belong
-	 * to another process by now. */
-	if (argc != 2 || atoi(argv[1]) != (int)getppid() || getppid() == 1) {
-		(void)fprintf(stderr,
-			      "hutch-scope is run by hutch, with its process id\n");
-		return 1;
-	}
-	int r = sd_bus_open_user(&bus);
-	if (r < 0)
-		return failed("connect to the user's bus", r);
-	int status = enter(bus, (uint32_t)getppid());
-	sd_bus_flush_close_unref(bus);
-	return status;
+	if (argc == 2)
+		return enter_own(argv[1]);
+	if (argc > 5 && !strcmp(argv[1], "start"))
+		return start(argv + 2);
+	if (argc > 3 && !strcmp(argv[1], "set"))
+		return scope_bus_act(is_system(argv[2]), SCOPE_SET, &named);
+	if (argc == 4 && !strcmp(argv[1], "stop"))
+		return scope_bus_act(is_system(argv[2]), SCOPE_STOP, &named);
+	return misused();
 }

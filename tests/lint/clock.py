@@ -41,7 +41,7 @@ supervisor/pool/pool.c: turn
 sandbox/launch/ports.c: ports_end
 sandbox/landlock/landlock_run.c: turn
 sandbox/launch/supervise.c: turn
-sandbox/cgroup/scope_main.c: wait_for
+sandbox/cgroup/scope_bus.c: wait_for
 store/ledger.c: ledger_lock
 """
 

@@ -475,11 +475,16 @@ status_of() {
 	refused 'unknown word' '.process.rlimits[0].type = "RLIMIT_MOON"'
 }
 
-@test "a cgroup manager that hutch-oci lacks is refused" {
+@test "without a systemd to ask, a container that wants a scope is refused, and leaves nothing" {
 	bundle '.process.args = ["true"]'
-	run -1 oci --systemd-cgroup run box
-	[[ $output == *"asks no systemd"* ]]
+	DBUS_SYSTEM_BUS_ADDRESS=unix:path=$T/none run -1 oci --systemd-cgroup run box
+	[[ $output == *"ask "*"systemd"*"for a scope"*"(or use the cgroupfs manager: "* || $output == *"no systemd user manager"* ]]
+	[[ ! -e state/box ]]
 	run -1 oci --cgroup-manager moon run box
+	refused 'this is the form of the systemd cgroup manager' '.linux.cgroupsPath = "a.slice:b:c"'
+	bundle '.process.args = ["true"] | .linux.cgroupsPath = "/a/b"'
+	run -1 oci --systemd-cgroup run box
+	[[ $output == *"SLICE:PREFIX:NAME was expected"* ]]
 }
 
 @test "a process inside cannot write to the runtime's own program" {

@@ -7,13 +7,14 @@
 #	apparmor	apparmor.sh: with AppArmor of that kernel, and where it refuses
 #	limits		limits.sh and its companions, in cgroups that delegated.sh makes
 #	systemd		limits in scopes of a user's systemd
+#	oci		containers of hutch-oci in scopes of a user's systemd and of the system's
 #	escape		the escape tier, as a user	escape-root	and as root
 #	run		all of tests/run, as a user	run-root	and as root
 #	run:NAME	one file of it			run-root:NAME	and as root
 #	engine:NAME:PROGRAM	a suite of tests/engines with hutch-oci, hutch-bwrap or another program
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 tree=/hutch/tree
-: "${QEMU_TIERS:=doctor apparmor limits systemd escape escape-root run:codes run:folders run:learn run:missing run:refused \
+: "${QEMU_TIERS:=doctor apparmor limits systemd oci escape escape-root run:codes run:folders run:learn run:missing run:refused \
 	run:images run:image_launch run:image_upper run:keep run:limits run:pool run:ports run:snapshot run:volumes run:stopped run:pause run-root:pause \
 	run:allow run:net_attacks run-root:net_attacks}"
 
@@ -101,6 +102,10 @@ for tier in $QEMU_TIERS; do
 	apparmor) part apparmor $tree/tests/vm/apparmor.sh as_tester ;;
 	limits) part limits limits ;;
 	systemd) part systemd as_tester /hutch/tests/vm/systemd-user.sh ;;
+	oci)
+		part 'oci (user)' as_tester /hutch/tests/vm/oci.sh user
+		part 'oci (system)' /hutch/tests/vm/oci.sh system
+		;;
 	escape) part escape escape as_tester ;;
 	escape-root) part 'escape (root)' escape env ;;
 	run | run:*) run "$(cut -sd: -f2 <<<"$tier")" '' as_tester ;;

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Runs as a systemd unit of the machine: starts the manager of user tester, and runs the
-# tests as a service of that manager.
+# tests as services of that manager, and oci.sh as root, too.
 user=tester
 exec 2>&1
 echo
@@ -11,8 +11,13 @@ uid=$(id -u $user)
 # command returns.
 systemctl start "user@$uid.service"
 runtime=/run/user/$uid
-setpriv --reuid "$uid" --regid "$uid" --init-groups --reset-env \
-	env XDG_RUNTIME_DIR="$runtime" DBUS_SESSION_BUS_ADDRESS="unix:path=$runtime/bus" \
-	systemd-run --user --wait --pipe --quiet /hutch/tests/vm/systemd-user.sh
+as_user() {
+	setpriv --reuid "$uid" --regid "$uid" --init-groups --reset-env \
+		env XDG_RUNTIME_DIR="$runtime" DBUS_SESSION_BUS_ADDRESS="unix:path=$runtime/bus" \
+		systemd-run --user --wait --pipe --quiet "$@"
+}
+as_user /hutch/tests/vm/systemd-user.sh
+as_user /hutch/tests/vm/oci.sh user
+/hutch/tests/vm/oci.sh system
 echo "vm: end"
 poweroff --force --force

@@ -10,7 +10,7 @@ set -u
 top=$(cd "$(dirname "$0")/../.." && pwd)
 build=$top/build
 [ "${1:-}" = --build ] && build=$(cd "$2" && pwd)
-packages=systemd,systemd-sysv,dbus,dbus-user-session,libpam-systemd,procps
+packages=systemd,systemd-sysv,dbus,dbus-user-session,libpam-systemd,procps,busybox-static
 . "$top/tests/vm/image.sh"
 . "$top/tests/vm/uml.sh"
 
