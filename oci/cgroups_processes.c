@@ -178,8 +178,9 @@ int cgroups_remove(const struct cgroups_place *p, struct err *e)
 	    (cgroups_signal(path, SIGKILL, e) ||
 	     (is_v1(path) ? await_ends(path, e) : await_event(path, "populated 0", e))))
 		return -1;
-	if ((p->v1 && cgroups_v1_remove(p->v1, e)) ||
-	    (is_there && cgroup_tree_remove(AT_FDCWD, path, e)))
+	if (p->v1 && cgroups_v1_remove(p->v1, e))
 		return -1;
+	if (is_there && cgroup_tree_remove(AT_FDCWD, path, e))
+		return err_in(e, "%s", path);
 	return p->scope ? systemd_stop(p->scope, e) : 0;
 }
