@@ -115,8 +115,8 @@ int cgroups_choose(const struct cgroups_order *o, pid_t pid, char **ret, struct 
 	const char *colon = strchr(path, ':');
 
 	*ret = NULL;
-	if (o->manager == CGROUPS_DISABLED)
-		return 0;
+	if (o->manager == CGROUPS_DISABLED || o->manager == CGROUPS_SYSTEMD)
+		return 0; /* systemd chooses the path of a scope */
 	if (check_path(path, e))
 		return -1;
 	if (colon && strchr(colon + 1, ':')) {

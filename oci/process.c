@@ -257,15 +257,30 @@ static int check(const struct json_at *at, const struct process *p, struct err *
 				       at->place);
 }
 
+/* An engine may list a variable of the image, and then that of its user.  Programs differ about
+ * which of the two counts, so the last one stands alone, as with other runtimes. */
+static int read_env(const struct json_at *at, struct process *p, struct err *e)
+{
+	struct list all = { 0 };
+	const int rc = fields_list(at, "env", &all, e);
+
+	for (size_t i = 0; i < all.count; i++)
+		if (strchr(all.items[i], '='))
+			list_set_env(&p->env, all.items[i]);
+		else
+			list_add(&p->env, all.items[i]);
+	list_done(&all);
+	return rc;
+}
+
 int process_read(const struct json_at *at, struct process *ret, struct err *e)
 {
 	*ret = (struct process){ .cwd = "", .umask = UINT32_MAX };
 	if (json_expect(at, JSON_OBJECT, e) || fields_list(at, "args", &ret->args, e) ||
-	    fields_list(at, "env", &ret->env, e) ||
-	    fields_text(at, "cwd", &ret->cwd, e) || read_user(at, ret, e) ||
-	    read_all_caps(at, ret, e) || read_rlimits(at, ret, e) ||
-	    read_scheduler(at, ret, e) || read_io_priority(at, ret, e) ||
-	    read_rest(at, ret, e) || check(at, ret, e))
+	    read_env(at, ret, e) || fields_text(at, "cwd", &ret->cwd, e) ||
+	    read_user(at, ret, e) || read_all_caps(at, ret, e) ||
+	    read_rlimits(at, ret, e) || read_scheduler(at, ret, e) ||
+	    read_io_priority(at, ret, e) || read_rest(at, ret, e) || check(at, ret, e))
 		return -1;
 	return 0;
 }

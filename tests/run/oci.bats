@@ -380,6 +380,12 @@ status_of() {
 	[[ $status == 1 && $stderr == *"has processes already"* ]]
 }
 
+@test "the last of two variables of one name counts" {
+	bundle '.process.args = ["env"] | .process.env = ["PATH=/bin", "HOME=/first", "WORD=here", "HOME=/last"]'
+	catch oci run box
+	[[ $(grep -c ^HOME= <<<"$output") == 1 && $output == *HOME=/last* && $output == *WORD=here* ]]
+}
+
 @test "words of mounts that would be lost are refused" {
 	refused "unknown options 'moon'" ".mounts += [{destination: \"/m\", type: \"bind\", source: \"$T\", options: [\"rbind\", \"moon\"]}]"
 	refused "unknown options 'size=1m'" '.mounts += [{destination: "/dev", options: ["remount", "size=1m"]}]'
