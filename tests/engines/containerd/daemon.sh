@@ -3,8 +3,9 @@
 #
 # shellcheck shell=bash disable=SC2154 # work, runtime, engines: from the sourcing script
 
-# containerd_config: the default runtime of pods, and that of the class "tested", is $runtime.  The
-# form is that of version 2, which containerd 1.6 and 2.2 both read.
+# containerd_config: the default runtime of pods, and that of the class "tested", is $runtime; there is
+# one more for each NAME=PATH in $runtimes.  The form is that of version 2, which containerd 1.6 and
+# 2.2 both read.
 containerd_config() {
 	cat <<-X
 		version = 2
@@ -27,6 +28,15 @@ containerd_config() {
 		[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.tested.options]
 		BinaryName = "$runtime"
 	X
+	local one
+	for one in ${runtimes:-}; do
+		cat <<-X
+			[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.${one%%=*}]
+			runtime_type = "io.containerd.runc.v2"
+			[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.${one%%=*}.options]
+			BinaryName = "${one#*=}"
+		X
+	done
 }
 
 cni_config() {

@@ -1,6 +1,6 @@
 #!/bin/bash
-# manifests.sh: the manifests of packaging/kubernetes on a cluster, and a conversation of OpenHands
-# there.  run.sh starts it within `apart`, with $work, $runtime, $tools, $kubernetes, $network, $client
+# manifests.sh [COMMAND...]: the manifests of packaging/kubernetes on a cluster, and a conversation of
+# OpenHands there, or in its place COMMAND.  run.sh starts it within `apart`, with $work, $runtime, $tools, $kubernetes, $network, $client
 # and the images $hutch_image and $sandbox_image.  Prints TAP.
 #
 # kube-proxy and CoreDNS are those of a cluster.  Other parts have a stand-in here: the volumes are
@@ -75,5 +75,6 @@ ends 0 "the pods become ready" hutch_kubectl rollout status statefulset/hutch --
 ends 0 "the routers become ready" hutch_kubectl rollout status deployment/hutch-router --timeout ${PATIENCE}s
 ends 0 "the sandboxes' image is imported into each pod" in_pods sh -c \
 	'cat >/tmp/image.tar && hutch image import /tmp/image.tar --name debian:12 && rm /tmp/image.tar'
-conversation
+[ $# = 0 ] && set -- conversation
+"$@"
 echo "1..$count"
