@@ -24,6 +24,12 @@ static inline int64_t clock_ms(void)
 	return clock_us() / 1000;
 }
 
+/* Returns a time of any clock in ns, to be stored or compared. */
+static inline int64_t clock_ns(const struct timespec *at)
+{
+	return (int64_t)at->tv_sec * 1000000000 + at->tv_nsec;
+}
+
 /* Returns whether the time `due` has come at `now`, both in ms of this clock; a
  * `due` of 0 never comes. */
 static inline bool clock_is_due(int64_t due, int64_t now)

@@ -613,11 +613,13 @@ static int start_network(struct launch *l, struct err *e)
 int launch_start(struct launch *l, struct err *e)
 {
 	l->signals = supervise_signals(e);
+	if (l->signals < 0)
+		return -1;
 	/* An observer learns from the plan which files of the host are shown. */
 	if (!l->observer)
 		(void)etc_folder_use(&l->etc, &l->plan);
-	if (l->signals < 0 || audit_launch(&l->audit, l, e) < 0 ||
-	    prepare_host(l, e) < 0 || watch_protected(l, e) < 0)
+	if (audit_launch(&l->audit, l, e) < 0 || prepare_host(l, e) < 0 ||
+	    watch_protected(l, e) < 0)
 		return -1;
 	if (l->policy->network == NETWORK_ALLOW && start_network(l, e) < 0)
 		return -1;

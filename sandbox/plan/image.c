@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/kernel.h"
@@ -94,8 +95,10 @@ static struct step *add_file(struct plan *p, const char *target, char *content)
 static void add_host_path(struct plan *p, const char *source, const char *target)
 {
 	char link[4096];
+	struct timespec now;
 	struct stat st;
 
+	(void)clock_gettime(CLOCK_REALTIME_COARSE, &now); /* never fails for this clock */
 	if (lstat(source, &st) < 0)
 		return;
 	if (S_ISLNK(st.st_mode)) {
@@ -114,8 +117,10 @@ static void add_host_path(struct plan *p, const char *source, const char *target
 	s->dev = st.st_dev;
 	s->ino = st.st_ino;
 	s->size = st.st_size;
-	s->changed = st.st_ctim;
-	s->is_public = st.st_mode & S_IROTH;
+	s->changed_ns = clock_ns(&st.st_ctim);
+	/* The kernel's time of a change may be as coarse as a tick: a file that has
+	 * changed within this one may do so again without another time. */
+	s->is_public = (st.st_mode & S_IROTH) && s->changed_ns < clock_ns(&now);
 	s->is_dir = S_ISDIR(st.st_mode);
 }
 

@@ -18,7 +18,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
-#include <time.h>
 
 #include "base/list.h"
 #include "protocol/message.h"
@@ -67,10 +66,11 @@ struct step {
 	mode_t mode;
 	dev_t dev; /* device of the source, as plan_build() found it */
 	ino_t ino;
-	/* STEP_BIND of a path of the host image: its size, the time of its last change,
-	 * and whether every user may read it */
+	/* STEP_BIND of a path of the host image: its size, the time of its last change
+	 * (CLOCK_REALTIME), and whether every user may read it and a later change would
+	 * have another time */
 	off_t size;
-	struct timespec changed;
+	int64_t changed_ns;
 	bool is_public;
 	bool is_dir;	   /* the source is a directory */
 	bool is_own;	   /* STEP_FILE: the content differs from sandbox to sandbox */

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/kernel.h"
@@ -117,10 +118,9 @@ static void add_part(struct list *key, const struct step *s)
 		list_addf(key, "%d %s %o %zu %s\n", part, s->target, s->mode,
 			  strlen(s->data), s->data);
 	else if (part == PART_COPY)
-		list_addf(key, "%d %s %llx %llx %lld %lld.%09ld\n", part, s->target,
+		list_addf(key, "%d %s %llx %llx %lld %lld\n", part, s->target,
 			  (unsigned long long)s->dev, (unsigned long long)s->ino,
-			  (long long)s->size,
-			  (long long)s->changed.tv_sec, s->changed.tv_nsec);
+			  (long long)s->size, (long long)s->changed_ns);
 	else if (part != PART_NONE)
 		list_addf(key, "%d %s\n", part, s->target);
 }
@@ -152,13 +152,19 @@ static void put_name(char name[NAME_SIZE], const char *key)
 
 /* --- an entry that exists --------------------------------------------------------- */
 
+/* Tells whether the entry has this key, and is whole: the key is written last, so a tree
+ * that was changed later has lost files, for example to a program that cleans /tmp. */
 static bool has_key(int entry, const char *key)
 {
 	const size_t len = strlen(key);
 	AUTO_FREE char *there = mem_new(len + 1);
 	AUTO_CLOSE int fd = openat(entry, "key", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat written, tree;
 
-	return fd >= 0 && io_read_full(fd, there, len + 1) == (ssize_t)len &&
+	return fd >= 0 && fstat(fd, &written) == 0 &&
+	       fstatat(entry, "tree", &tree, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       clock_ns(&tree.st_ctim) <= clock_ns(&written.st_ctim) &&
+	       io_read_full(fd, there, len + 1) == (ssize_t)len &&
 	       memcmp(there, key, len) == 0;
 }
 
@@ -192,8 +198,7 @@ static int copy(const struct step *s, int to)
 		return -1;
 	const bool is_same = st.st_dev == s->dev && st.st_ino == s->ino &&
 			     st.st_size == s->size &&
-			     st.st_ctim.tv_sec == s->changed.tv_sec &&
-			     st.st_ctim.tv_nsec == s->changed.tv_nsec;
+			     clock_ns(&st.st_ctim) == s->changed_ns;
 	return is_same ? 0 : -1;
 }
 
@@ -226,7 +231,7 @@ static int make_part(struct targets *tree, const struct step *s)
 				   : make_file(folder, name, s, part);
 }
 
-static int fill(int entry, const struct plan *p)
+static int fill_tree(int entry, const struct plan *p)
 {
 	if (mkdirat(entry, "tree", 0755) < 0)
 		return -1;
@@ -239,6 +244,16 @@ static int fill(int entry, const struct plan *p)
 		made = make_part(&tree, &p->steps[i]);
 	targets_done(&tree);
 	return made;
+}
+
+/* Fills the folder with the modes that sandboxes see, whatever the caller's umask is. */
+static int fill(int entry, const struct plan *p)
+{
+	const mode_t callers = umask(022);
+	const int filled = fill_tree(entry, p);
+
+	(void)umask(callers);
+	return filled;
 }
 
 static int write_key(int entry, const char *key)
@@ -254,18 +269,26 @@ struct sweeping {
 	size_t count; /* of entries that are there */
 };
 
+/* Removes an entry that no process has locked; true: it is gone. */
+static bool remove_unused(int entries, const char *name)
+{
+	AUTO_CLOSE int entry = rm_tree_open(entries, name);
+
+	/* Another process may have replaced the entry before the lock. */
+	if (entry < 0 || state_dir_lock(entry, LOCK_EX | LOCK_NB) < 0 ||
+	    !state_dir_is_at(entries, name, entry))
+		return false;
+	(void)unlinkat(entry, "key", 0); /* a half removed entry is never used */
+	rm_tree_remove(entries, name);
+	return true;
+}
+
 static void look_at_entry(void *arg, const char *name)
 {
 	struct sweeping *x = arg;
 
-	x->count++;
-	if (!x->removes)
-		return;
-	AUTO_CLOSE int entry = rm_tree_open(x->entries, name);
-	if (entry < 0 || state_dir_lock(entry, LOCK_EX | LOCK_NB) < 0)
-		return;
-	rm_tree_remove(x->entries, name);
-	x->count--;
+	if (!x->removes || !remove_unused(x->entries, name))
+		x->count++;
 }
 
 /* Makes room for one more entry; false: sandboxes use as many as there may be. */
@@ -293,6 +316,7 @@ static int make_entry(const struct plan *p, const char *name, const char *key)
 
 	if (entries < 0 || !make_room(entries))
 		return -1;
+	(void)remove_unused(entries, name); /* it has another key, or has lost files */
 	(void)snprintf(fresh, sizeof(fresh), ".new-%s-%d", name, getpid()); /* fits */
 	if (mkdirat(entries, fresh, 0700) < 0)
 		return -1;

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "sandbox/plan/plan.h"
 #include "tests/unit/scene.h"
 
@@ -23,7 +24,7 @@ static struct step *add_bind(void **state, struct plan *p, const char *name,
 	s->dev = st.st_dev;
 	s->ino = st.st_ino;
 	s->size = st.st_size;
-	s->changed = st.st_ctim;
+	s->changed_ns = clock_ns(&st.st_ctim);
 	s->is_public = st.st_mode & S_IROTH;
 	s->is_dir = S_ISDIR(st.st_mode);
 	return s;
@@ -135,11 +136,11 @@ static void test_the_same_files_lead_to_the_same_folder(void **state)
 static void test_a_changed_file_leads_to_another_folder(void **state)
 {
 	AUTO_FREE char *first = use_once(state);
-	scene_file(state, "services", "ssh 23/tcp\n"); /* of the same size */
+	scene_file(state, "services", "ssh 2222/tcp\n");
 	AUTO_FREE char *second = use_once(state);
 
 	assert_string_not_equal(first, second);
-	expect_content(second, "services", "ssh 23/tcp\n");
+	expect_content(second, "services", "ssh 2222/tcp\n");
 }
 
 static void test_a_file_that_changes_after_the_plan_is_not_copied(void **state)
@@ -203,34 +204,106 @@ static void test_a_mount_of_the_caller_in_etc_needs_the_plans_own_steps(void **s
 	}
 }
 
-/* Spoils an entry, and expects that it is not used. */
-static void expect_unused(void **state, const char *key, mode_t mode)
+static int64_t changed_ns(const char *folder, const char *name)
+{
+	AUTO_FREE char *path = text_format("%s/%s", folder, name);
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	return clock_ns(&st.st_ctim);
+}
+
+static void add_to_key(const char *entry)
+{
+	AUTO_FREE char *path = text_format("%s/key", entry);
+	AUTO_CLOSE int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+
+	assert_int_equal(write(fd, "more\n", 5), 5);
+}
+
+static void open_to_group(const char *entry)
+{
+	assert_int_equal(chmod(entry, 0770), 0);
+}
+
+/* Removes a file of the tree at a later time of the kernel, which may be as coarse as a
+ * tick. */
+static void remove_services(const char *entry)
+{
+	AUTO_FREE char *path = text_format("%s/tree/services", entry);
+
+	while (changed_ns(entry, "tree") <= changed_ns(entry, "key")) {
+		AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+		assert_true(fd >= 0 && unlink(path) == 0);
+	}
+}
+
+/* Spoils an entry, and expects that the next use makes it anew. */
+static void expect_anew(void **state, void (*spoil)(const char *entry))
 {
 	AUTO_FREE char *tree = use_once(state);
 	AUTO_FREE char *entry = text_format("%.*s", (int)(strlen(tree) - 5), tree);
-	struct etc_folder f;
-	struct plan p;
+	struct stat st;
 
-	if (key) {
-		AUTO_FREE char *path = text_format("%s/key", entry);
-		AUTO_CLOSE int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-		assert_int_equal(write(fd, key, strlen(key)), strlen(key));
-	}
-	assert_int_equal(chmod(entry, mode), 0);
+	spoil(entry);
+	AUTO_FREE char *again = use_once(state);
+	assert_string_equal(again, tree);
+	expect_content(again, "services", "ssh 22/tcp\n");
+	assert_int_equal(stat(entry, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0700);
+	assert_int_equal(count_entries(state), 1);
+}
+
+static void test_an_entry_with_another_key_is_made_anew(void **state)
+{
+	expect_anew(state, add_to_key);
+}
+
+static void test_an_entry_that_others_may_write_to_is_made_anew(void **state)
+{
+	expect_anew(state, open_to_group);
+}
+
+static void test_an_entry_that_has_lost_a_file_is_made_anew(void **state)
+{
+	expect_anew(state, remove_services);
+}
+
+static void test_an_entry_that_is_spoilt_and_in_use_is_left_alone(void **state)
+{
+	struct etc_folder alive, f;
+	struct plan p, again;
+
 	plan_some(state, &p);
+	etc_folder_init(&alive);
+	assert_true(etc_folder_use(&alive, &p));
+	AUTO_FREE char *entry = text_format("%.*s", (int)(strlen(p.steps[1].source) - 5),
+					    p.steps[1].source);
+	add_to_key(entry);
+	plan_some(state, &again);
 	etc_folder_init(&f);
-	assert_false(etc_folder_use(&f, &p));
+	assert_false(etc_folder_use(&f, &again));
+	expect_content(p.steps[1].source, "services", "ssh 22/tcp\n");
+	etc_folder_done(&alive);
 	plan_done(&p);
+	plan_done(&again);
 }
 
-static void test_an_entry_with_another_key_is_not_used(void **state)
+static void test_the_callers_umask_does_not_count(void **state)
 {
-	expect_unused(state, "more\n", 0700);
-}
+	const mode_t was = umask(0077);
+	AUTO_FREE char *tree = use_once(state);
+	AUTO_FREE char *folder = text_format("%s/X11", tree);
+	AUTO_FREE char *file = text_format("%s/X11/passwd", tree);
+	const char *const paths[] = { tree, folder, file };
+	static const mode_t modes[] = { 0755, 0755, 0644 };
+	struct stat st;
 
-static void test_an_entry_that_others_may_write_to_is_not_used(void **state)
-{
-	expect_unused(state, NULL, 0770);
+	assert_int_equal(umask(was), 0077);
+	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+		assert_int_equal(stat(paths[i], &st), 0);
+		assert_int_equal(st.st_mode & 0777, modes[i]);
+	}
 }
 
 static void test_entries_that_no_sandbox_uses_are_removed(void **state)
@@ -242,16 +315,16 @@ static void test_entries_that_no_sandbox_uses_are_removed(void **state)
 	etc_folder_init(&alive);
 	assert_true(etc_folder_use(&alive, &p));
 	for (int i = 1; i < ETC_FOLDERS_MAX; i++) {
-		AUTO_FREE char *text = text_format("%d\n", i);
+		AUTO_FREE char *text = text_format("%0*d\n", i, i);
 		scene_file(state, "services", text);
 		AUTO_FREE char *unused = use_once(state);
 	}
 	assert_int_equal(count_entries(state), ETC_FOLDERS_MAX);
-	scene_file(state, "services", "one more\n");
+	scene_file(state, "services", "one more, of another size\n");
 	AUTO_FREE char *last = use_once(state);
 	assert_int_equal(count_entries(state), 2);
 	expect_content(p.steps[1].source, "services", "ssh 22/tcp\n");
-	expect_content(last, "services", "one more\n");
+	expect_content(last, "services", "one more, of another size\n");
 	etc_folder_done(&alive);
 	plan_done(&p);
 }
@@ -280,11 +353,19 @@ int main(void)
 			test_a_mount_of_the_caller_in_etc_needs_the_plans_own_steps,
 			setup, scene_teardown),
 		cmocka_unit_test_setup_teardown(
-			test_an_entry_with_another_key_is_not_used, setup,
+			test_an_entry_with_another_key_is_made_anew, setup,
 			scene_teardown),
 		cmocka_unit_test_setup_teardown(
-			test_an_entry_that_others_may_write_to_is_not_used, setup,
+			test_an_entry_that_others_may_write_to_is_made_anew, setup,
 			scene_teardown),
+		cmocka_unit_test_setup_teardown(
+			test_an_entry_that_has_lost_a_file_is_made_anew, setup,
+			scene_teardown),
+		cmocka_unit_test_setup_teardown(
+			test_an_entry_that_is_spoilt_and_in_use_is_left_alone, setup,
+			scene_teardown),
+		cmocka_unit_test_setup_teardown(test_the_callers_umask_does_not_count,
+						setup, scene_teardown),
 		cmocka_unit_test_setup_teardown(
 			test_entries_that_no_sandbox_uses_are_removed, setup,
 			scene_teardown),
