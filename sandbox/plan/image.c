@@ -91,14 +91,14 @@ static struct step *add_file(struct plan *p, const char *target, char *content)
 }
 
 /* Shows a path of the host, read-only, at `target`.  A link is shown as a link.  A path
- * that does not exist, or cannot be looked at, is skipped. */
-static void add_host_path(struct plan *p, const char *source, const char *target)
+ * that does not exist, or cannot be looked at, is skipped.  `now` is a time before the
+ * look, in ns (step.changed_ns). */
+static void add_host_path(struct plan *p, const char *source, const char *target,
+			  int64_t now)
 {
 	char link[4096];
-	struct timespec now;
 	struct stat st;
 
-	(void)clock_gettime(CLOCK_REALTIME_COARSE, &now); /* never fails for this clock */
 	if (lstat(source, &st) < 0)
 		return;
 	if (S_ISLNK(st.st_mode)) {
@@ -120,7 +120,7 @@ static void add_host_path(struct plan *p, const char *source, const char *target
 	s->changed_ns = clock_ns(&st.st_ctim);
 	/* The kernel's time of a change may be as coarse as a tick: a file that has
 	 * changed within this one may do so again without another time. */
-	s->is_public = (st.st_mode & S_IROTH) && s->changed_ns < clock_ns(&now);
+	s->is_public = (st.st_mode & S_IROTH) && s->changed_ns < now;
 	s->is_dir = S_ISDIR(st.st_mode);
 }
 
@@ -156,9 +156,11 @@ static int add_host_paths(struct plan *p, struct err *e)
 {
 	struct list paths = { 0 };
 	int listed = image_list_host(&paths, e);
+	struct timespec now;
 
+	(void)clock_gettime(CLOCK_REALTIME_COARSE, &now); /* never fails for this clock */
 	for (size_t i = 0; listed == 0 && i < paths.count; i++)
-		add_host_path(p, paths.items[i], paths.items[i]);
+		add_host_path(p, paths.items[i], paths.items[i], clock_ns(&now));
 	list_done(&paths);
 	return listed;
 }
@@ -417,7 +419,7 @@ static int add_entries(struct plan *p, const struct policy *policy, const char *
 		if (policy->is_image_writable && is_folder_or_file(source))
 			list_add(&writable, target);
 		else
-			add_host_path(p, source, target);
+			add_host_path(p, source, target, 0);
 	}
 	(void)closedir(dir); /* errors do not matter: the directory was only read */
 	int result = volumes_show_entries(p, policy, path, &writable, e);

@@ -76,6 +76,7 @@ cli/net_main.c: list_rules
 cli/ps.c: ps_main
 egress/upstream.c: date_ms
 supervisor/events.c: events_now
+sandbox/plan/image.c: add_host_paths
 sandbox/root/cow.c: cow_make
 sandbox/state/saved_spec.c: time_now
 sandbox/kernel/log_level.c: time_now
