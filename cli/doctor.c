@@ -56,7 +56,7 @@ static bool try_launch(struct trial *t, enum isolation isolation, const char *ta
 		policy.workdir = text_copy("/usr");
 		landlock_run_try(&policy, &result);
 	} else {
-		run_launch(&policy, NULL, false, &result);
+		run_launch(&policy, NULL, RUN_TRIAL, &result);
 	}
 	policy_done(&policy);
 	result_done(&result);

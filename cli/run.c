@@ -157,9 +157,10 @@ static int start(struct launch *l, const struct policy *policy, struct err *e)
 	return launch_start(l, e);
 }
 
-void run_launch(const struct policy *policy, struct learn *learn, bool is_dry_run,
+void run_launch(const struct policy *policy, struct learn *learn, enum run_kind kind,
 		struct result *ret)
 {
+	const bool is_dry_run = kind == RUN_DRY;
 	int64_t started = clock_us();
 	struct launch l;
 	struct err e;
@@ -176,6 +177,8 @@ void run_launch(const struct policy *policy, struct learn *learn, bool is_dry_ru
 		result_failed(ret, EXIT_HUTCH, &e);
 	else if (!is_dry_run)
 		run_command(&l, ret);
+	if (kind == RUN_WHOLE && ret->status == RUN_EXITED && l.etc.lock < 0)
+		etc_folder_make(&l.plan);
 	ret->network_form = egress_form_name(l.egress.form);
 	if (learn && ret->status != RUN_SETUP_ERROR)
 		finish_learning(learn, &l, ret);
@@ -207,7 +210,7 @@ static int run_learning(const struct policy *policy, const struct run_options *o
 	if (learn_check(policy, o->is_dry_run, e) < 0)
 		return -1;
 	learn_init(&learn, policy, o->learn);
-	run_launch(policy, &learn, false, ret);
+	run_launch(policy, &learn, RUN_WHOLE, ret);
 	learn_done(&learn);
 	return 0;
 }
@@ -234,7 +237,8 @@ int run_main(char **argv)
 			report_secrets(&policy);
 		}
 		if (!options.learn)
-			run_launch(&policy, NULL, options.is_dry_run, &result);
+			run_launch(&policy, NULL,
+				   options.is_dry_run ? RUN_DRY : RUN_WHOLE, &result);
 		else if (run_learning(&policy, &options, &result, &e) < 0)
 			result_failed(&result, EXIT_HUTCH, &e);
 	}

@@ -615,19 +615,21 @@ int launch_start(struct launch *l, struct err *e)
 	l->signals = supervise_signals(e);
 	if (l->signals < 0)
 		return -1;
-	/* An observer learns from the plan which files of the host are shown. */
-	if (!l->observer)
-		(void)etc_folder_use(&l->etc, &l->plan);
 	if (audit_launch(&l->audit, l, e) < 0 || prepare_host(l, e) < 0 ||
 	    watch_protected(l, e) < 0)
 		return -1;
 	if (l->policy->network == NETWORK_ALLOW && start_network(l, e) < 0)
 		return -1;
+	/* The plan itself goes on telling which files of the host are shown.  An entry of
+	 * the registry lives in the same folder as prepared ones, so nothing new is left. */
+	struct plan plan = l->plan;
+	if (!l->observer)
+		(void)etc_folder_use(&l->etc, &l->plan, l->entry, &plan);
 	/* `has_proc`: the executor needs a procfs in order to end a command together
 	 * with its descendants.  The executor of a single command never has to do
 	 * that. */
 	const struct spawn_parts parts = {
-		.plan = &l->plan,
+		.plan = &plan,
 		.executor = &l->executor,
 		.filter = &l->filter,
 		.server = l->server.program.fd >= 0 ? &l->server.program : NULL,

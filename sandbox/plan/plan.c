@@ -33,7 +33,7 @@ void plan_init(struct plan *p)
 	*p = (struct plan){ .namespaces = ALL_NAMESPACES };
 }
 
-void step_done(struct step *s)
+static void step_done(struct step *s)
 {
 	own_free(&s->source);
 	own_free(&s->target);

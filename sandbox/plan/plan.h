@@ -179,9 +179,6 @@ int plan_ranges(struct plan *p, const struct host_user *user, struct err *e);
  * step is added. */
 struct step *plan_add(struct plan *p, enum step_kind kind, const char *target);
 
-/* Releases what a step owns. */
-void step_done(struct step *s);
-
 /* Returns whether the sandbox has a broker, a separate process that creates file names
  * in place of processes inside (broker.h). */
 static inline bool plan_has_broker(const struct plan *p)

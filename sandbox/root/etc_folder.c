@@ -24,8 +24,7 @@
 #include "store/folders.h"
 #include "store/rm_tree.h"
 
-#define ETC	  "/etc"
-#define KEY_MAX	  (1u << 20)
+#define ETC	   "/etc"
 #define COPY_MAX  (1 << 20) /* larger files remain mounts */
 #define ENTRIES	  ".etc"
 #define NAME_SIZE 17
@@ -50,6 +49,9 @@ void etc_folder_init(struct etc_folder *f)
 void etc_folder_done(struct etc_folder *f)
 {
 	own_close(&f->lock);
+	own_free(&f->steps);
+	own_free(&f->source);
+	own_free(&f->target);
 }
 
 /* --- the parts -------------------------------------------------------------------- */
@@ -157,8 +159,10 @@ static void put_name(char name[NAME_SIZE], const char *key)
 static bool has_key(int entry, const char *key)
 {
 	const size_t len = strlen(key);
+	/* O_NONBLOCK: open(2) waits for no FIFO, which hutch never makes here. */
+	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 	AUTO_FREE char *there = mem_new(len + 1);
-	AUTO_CLOSE int fd = openat(entry, "key", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	AUTO_CLOSE int fd = openat(entry, "key", flags);
 	struct stat written, tree;
 
 	return fd >= 0 && fstat(fd, &written) == 0 &&
@@ -168,17 +172,19 @@ static bool has_key(int entry, const char *key)
 	       memcmp(there, key, len) == 0;
 }
 
-/* Opens and locks the entry at `path`; -1: there is none, or it is being removed. */
-static int open_entry(const char *path, const char *key)
+/* Opens and locks the entry; -1: there is none, or it is being removed.  Each folder is
+ * opened below the one before, and has to be this user's. */
+static int open_entry(const char *name, const char *key)
 {
-	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-	AUTO_CLOSE int entry = open(path, flags);
-	struct stat st;
+	struct err unused;
+	AUTO_CLOSE int state = state_dir_state(false, &unused);
+	AUTO_CLOSE int entries = state < 0 ? -1
+					   : state_dir_folder(state, ENTRIES, &unused);
+	AUTO_CLOSE int entry = entries < 0 ? -1
+					   : state_dir_folder(entries, name, &unused);
 
-	if (entry < 0 || fstat(entry, &st) < 0 || st.st_uid != geteuid() ||
-	    (st.st_mode & 077))
-		return -1;
-	if (state_dir_lock(entry, LOCK_SH | LOCK_NB) < 0 || !has_key(entry, key))
+	if (entry < 0 || state_dir_lock(entry, LOCK_SH | LOCK_NB) < 0 ||
+	    !has_key(entry, key))
 		return -1;
 	return fd_take(&entry);
 }
@@ -316,8 +322,9 @@ static int make_entry(const struct plan *p, const char *name, const char *key)
 
 	if (entries < 0 || !make_room(entries))
 		return -1;
-	(void)remove_unused(entries, name); /* it has another key, or has lost files */
 	(void)snprintf(fresh, sizeof(fresh), ".new-%s-%d", name, getpid()); /* fits */
+	(void)remove_unused(entries, fresh); /* of a process that was killed */
+	(void)remove_unused(entries, name);  /* it has another key, or has lost files */
 	if (mkdirat(entries, fresh, 0700) < 0)
 		return -1;
 	AUTO_CLOSE int entry = state_dir_folder(entries, fresh, &unused);
@@ -331,61 +338,72 @@ static int make_entry(const struct plan *p, const char *name, const char *key)
 
 /* --- the plan --------------------------------------------------------------------- */
 
-static void show(struct step *s, const char *entry, const struct stat *tree)
+static void show(struct etc_folder *f, const char *name, const struct stat *tree,
+		 struct step *ret)
 {
-	*s = (struct step){ .kind = STEP_BIND,
-			    .source = text_format("%s/tree", entry),
-			    .target = text_copy(ETC),
-			    .attr = MOUNT_ATTR_RDONLY | NO_DEVICES, /* layer: etc-readonly */
-			    .dev = tree->st_dev,
-			    .ino = tree->st_ino,
-			    .is_dir = true };
+	AUTO_FREE char *state = folder_path(FOLDER_STATE);
+
+	f->source = text_format("%s/" ENTRIES "/%s/tree", state, name);
+	f->target = text_copy(ETC);
+	*ret = (struct step){ .kind = STEP_BIND,
+			      .source = f->source,
+			      .target = f->target,
+			      .attr = MOUNT_ATTR_RDONLY |
+				      NO_DEVICES, /* layer: etc-readonly */
+			      .dev = tree->st_dev,
+			      .ino = tree->st_ino,
+			      .is_dir = true };
 }
 
-/* Puts the mount of the folder in front of the first step in /etc, and leaves out the
- * steps that it replaces. */
-static void change(struct plan *p, const char *entry, const struct stat *tree)
+/* Copies the steps, with the mount of the folder in front of the first one in /etc, and
+ * without those that the folder replaces. */
+static void change(struct etc_folder *f, const char *name, const struct stat *tree,
+		   struct plan *p)
 {
-	struct step *const old = p->steps;
+	const struct step *const old = p->steps;
 	const size_t count = p->count;
-	bool is_shown = false;
 
-	p->room = count + 1;
-	p->steps = mem_zeroed(p->room, sizeof(*p->steps));
+	f->steps = mem_zeroed(count + 1, sizeof(*f->steps));
+	p->steps = f->steps;
 	p->count = 0;
 	for (size_t i = 0; i < count; i++) {
 		const enum part part = part_of(&old[i]);
-		if (part != PART_NONE && !is_shown) {
-			show(&p->steps[p->count++], entry, tree);
-			is_shown = true;
-		}
-		if (part == PART_LINK || part == PART_FILE || part == PART_COPY) {
-			step_done(&old[i]);
+		if (part != PART_NONE && !f->source)
+			show(f, name, tree, &p->steps[p->count++]);
+		if (part == PART_LINK || part == PART_FILE || part == PART_COPY)
 			continue;
-		}
-		old[i].is_placed = part != PART_NONE;
-		p->steps[p->count++] = old[i];
+		p->steps[p->count] = old[i];
+		p->steps[p->count++].is_placed = part != PART_NONE;
 	}
-	free(old);
 }
 
-bool etc_folder_use(struct etc_folder *f, struct plan *p)
+bool etc_folder_use(struct etc_folder *f, const struct plan *p, bool may_make,
+		    struct plan *ret)
 {
-	AUTO_FREE char *state = folder_path(FOLDER_STATE);
-	AUTO_FREE char *key = state && suits(p) ? key_of(p) : NULL;
+	AUTO_FREE char *key = suits(p) ? key_of(p) : NULL;
 	char name[NAME_SIZE];
 	struct stat tree;
 
+	*ret = *p;
 	if (!key)
 		return false;
 	put_name(name, key);
-	AUTO_FREE char *path = text_format("%s/" ENTRIES "/%s", state, name);
-	AUTO_CLOSE int entry = open_entry(path, key);
-	if (entry < 0)
+	AUTO_CLOSE int entry = open_entry(name, key);
+	if (entry < 0 && may_make)
 		entry = make_entry(p, name, key);
 	if (entry < 0 || fstatat(entry, "tree", &tree, AT_SYMLINK_NOFOLLOW) < 0)
 		return false;
-	change(p, path, &tree);
+	change(f, name, &tree, ret);
 	f->lock = fd_take(&entry);
 	return true;
+}
+
+void etc_folder_make(const struct plan *p)
+{
+	struct etc_folder f;
+	struct plan unused;
+
+	etc_folder_init(&f);
+	(void)etc_folder_use(&f, p, true, &unused);
+	etc_folder_done(&f);
 }

@@ -15,18 +15,26 @@
 #include <stdbool.h>
 
 struct plan;
+struct step;
 
 #define ETC_FOLDERS_MAX 16
 
 struct etc_folder {
-	int lock; /* owned: the entry's folder, locked; -1: none */
+	int lock;	    /* owned: the entry's folder, locked; -1: none */
+	struct step *steps; /* owned: of the plan that etc_folder_use() returned; what the
+			     * steps point at is borrowed, but for the next two */
+	char *source, *target; /* owned: of the mount of the folder */
 };
 
 void etc_folder_init(struct etc_folder *f);
 void etc_folder_done(struct etc_folder *f);
 
-/* Changes the plan so that it mounts a prepared folder, which is made if there is none.
- * Returns false, with the plan unchanged, if the plan cannot have one, for example
- * since the caller mounts something in /etc, or if the folder cannot be had: the sandbox
- * then gets the same files by the plan's own steps. */
-bool etc_folder_use(struct etc_folder *f, struct plan *p);
+/* Returns the plan with a prepared folder in *ret, which borrows from `p` and `f`.  If
+ * there is none, and `may_make`, makes it.  False, with a copy of the plan in *ret: the
+ * plan cannot have one, for example since the caller mounts something in /etc, or the
+ * folder cannot be had; the sandbox then gets the same files by the plan's own steps. */
+bool etc_folder_use(struct etc_folder *f, const struct plan *p, bool may_make,
+		    struct plan *ret);
+
+/* Makes the folder for later launches of this plan, unless there is one. */
+void etc_folder_make(const struct plan *p);

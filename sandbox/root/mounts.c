@@ -174,25 +174,23 @@ static int attach_placed(struct tree *t, int mount, const struct step *s, struct
 }
 
 /* Mounts a file of the root's tmpfs over the empty file that a prepared folder has at the
- * target; the file then loses its name. */
+ * target.  The file is in the folder /proc, over which procfs is mounted later: without a
+ * name it could not be mounted over (--nesting). */
 static int mount_file(struct tree *t, const struct step *s, struct err *e)
 {
-	static const char name[] = ".hutch-file";
 	const int flags = O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC;
-	AUTO_CLOSE int fd = openat(t->root, name, flags, s->mode);
+	AUTO_FREE char *name = text_format("proc%s", strrchr(s->target, '/'));
 
+	if (mkdirat(t->root, "proc", 0555) < 0 && errno != EEXIST)
+		return err_sys(e, "make /proc");
+	AUTO_CLOSE int fd = openat(t->root, name, flags, s->mode);
 	if (fd < 0 || io_write_all(fd, s->data, strlen(s->data)) < 0)
 		return err_sys(e, "write %s", s->target);
 	AUTO_CLOSE int mount = mount_api_clone(fd, "", false, e);
 	if (mount < 0 ||
 	    mount_api_set_attr(mount, MOUNT_ATTR_RDONLY, false, s->target, e) < 0)
 		return -1;
-	/* move_mount(2) moves no mount of a file that has lost its name. */
-	if (attach_placed(t, mount, s, e) < 0)
-		return -1;
-	return unlinkat(t->root, name, 0) < 0
-		       ? err_sys(e, "unlink a file for %s", s->target)
-		       : 0;
+	return attach_placed(t, mount, s, e);
 }
 
 /* A file or a link that the image already has at this path is replaced and

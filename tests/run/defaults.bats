@@ -204,6 +204,8 @@ mounts_of_etc() {
 }
 
 @test "single files of /etc need no mount of their own, unless the sandbox has its own" {
+	box true # makes the folder, and another one for sandboxes with a name
+	box --hostname first true
 	mounts_of_etc >plain
 	grep -x /etc plain
 	[ "$(grep -cE '^/etc/(services|passwd|hostname|ld.so.cache)$' plain)" = 0 ]
@@ -216,6 +218,7 @@ mounts_of_etc() {
 
 @test "the files of /etc are the same whether or not the caller mounts something there" {
 	list='cd /etc; for f in $(ls); do [ ! -f $f ] || echo $(stat -c %a $f) $(sha256sum $f); done'
+	box true
 	box sh -c "$list" >prepared
 	touch mine
 	box -v "$PWD/mine:/etc/mine:ro" sh -c "$list" >made
@@ -223,7 +226,24 @@ mounts_of_etc() {
 	grep ' passwd$' prepared
 }
 
+@test "a sandbox with a name keeps its /etc while many others are prepared" {
+	hutch create kept
+	hutch exec kept ls -R /etc
+	before=$output
+	for i in {1..17}; do
+		box --add-host "other$i:10.0.0.1" true
+	done
+	[ "$(ls "$XDG_RUNTIME_DIR/hutch/.etc" | wc -l)" -le 16 ]
+	hutch exec kept ls -R /etc
+	[ "$output" = "$before" ]
+	hutch exec kept grep agent /etc/passwd
+	[ "$status" -eq 0 ]
+	hutch rm -f kept
+}
+
 @test "no process inside can change a prepared file" {
+	box true
+	mounts_of_etc | grep -x /etc
 	box sh -c 'chmod 666 /etc/passwd; echo x >>/etc/passwd; touch /etc/services; rm /etc/group' \
 		2>errors || true
 	[ "$(grep -c 'Read-only file system' errors)" -eq 4 ]

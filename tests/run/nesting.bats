@@ -35,6 +35,12 @@ teardown() {
 	[ "$output" = 2 ]
 }
 
+@test "a command can mount over a file of the sandbox's own, too" {
+	box true
+	inside --nesting --hostname other unshare -Urm sh -c 'mount --bind /etc/passwd /etc/hosts && grep agent /etc/hosts'
+	[ "$status" -eq 0 ]
+}
+
 @test "what /proc hides stays hidden from root of a nested namespace" {
 	inside --nesting unshare -Urpfm sh -c '
 		for file in /proc/kallsyms /proc/keys; do

@@ -88,13 +88,14 @@ static size_t count_entries(void **state)
 static void test_single_files_are_copied_and_folders_stay_mounts(void **state)
 {
 	struct etc_folder f;
-	struct plan p;
+	struct plan p, q;
 
 	plan_some(state, &p);
 	etc_folder_init(&f);
-	assert_true(etc_folder_use(&f, &p));
-	assert_int_equal(p.count, 4);
-	const struct step *folder = &p.steps[1], *ssl = &p.steps[2];
+	assert_true(etc_folder_use(&f, &p, true, &q));
+	assert_int_equal(q.count, 4);
+	assert_int_equal(p.count, 6);
+	const struct step *folder = &q.steps[1], *ssl = &q.steps[2];
 	assert_string_equal(folder->target, "/etc");
 	assert_true(folder->attr & MOUNT_ATTR_RDONLY);
 	expect_content(folder->source, "services", "ssh 22/tcp\n");
@@ -105,7 +106,7 @@ static void test_single_files_are_copied_and_folders_stay_mounts(void **state)
 	assert_string_equal(to, "/usr/share/zoneinfo/UTC");
 	assert_string_equal(ssl->target, "/etc/ssl");
 	assert_true(ssl->is_placed);
-	assert_false(p.steps[3].is_placed);
+	assert_false(q.steps[3].is_placed);
 	etc_folder_done(&f);
 	plan_done(&p);
 }
@@ -114,15 +115,30 @@ static void test_single_files_are_copied_and_folders_stay_mounts(void **state)
 static char *use_once(void **state)
 {
 	struct etc_folder f;
-	struct plan p;
+	struct plan p, q;
 
 	plan_some(state, &p);
 	etc_folder_init(&f);
-	assert_true(etc_folder_use(&f, &p));
-	char *path = text_copy(p.steps[1].source);
+	assert_true(etc_folder_use(&f, &p, true, &q));
+	char *path = text_copy(q.steps[1].source);
 	etc_folder_done(&f);
 	plan_done(&p);
 	return path;
+}
+
+static void test_a_folder_is_made_only_if_it_may_be(void **state)
+{
+	struct etc_folder f;
+	struct plan p, q;
+
+	plan_some(state, &p);
+	etc_folder_init(&f);
+	assert_false(etc_folder_use(&f, &p, false, &q));
+	assert_ptr_equal(q.steps, p.steps);
+	etc_folder_make(&p);
+	assert_true(etc_folder_use(&f, &p, false, &q));
+	etc_folder_done(&f);
+	plan_done(&p);
 }
 
 static void test_the_same_files_lead_to_the_same_folder(void **state)
@@ -146,13 +162,13 @@ static void test_a_changed_file_leads_to_another_folder(void **state)
 static void test_a_file_that_changes_after_the_plan_is_not_copied(void **state)
 {
 	struct etc_folder f;
-	struct plan p;
+	struct plan p, q;
 
 	plan_some(state, &p);
 	scene_file(state, "services", "changed\n");
 	etc_folder_init(&f);
-	assert_false(etc_folder_use(&f, &p));
-	assert_int_equal(p.count, 6);
+	assert_false(etc_folder_use(&f, &p, true, &q));
+	assert_int_equal(q.count, 6);
 	assert_int_equal(count_entries(state), 0);
 	plan_done(&p);
 }
@@ -161,14 +177,14 @@ static void test_a_file_that_is_closed_to_others_stays_a_mount(void **state)
 {
 	AUTO_FREE char *services = scene_path(state, "services");
 	struct etc_folder f;
-	struct plan p;
+	struct plan p, q;
 
 	assert_int_equal(chmod(services, 0640), 0);
 	plan_some(state, &p);
 	etc_folder_init(&f);
-	assert_true(etc_folder_use(&f, &p));
-	assert_string_equal(p.steps[2].target, "/etc/services");
-	expect_content(p.steps[1].source, "services", "");
+	assert_true(etc_folder_use(&f, &p, true, &q));
+	assert_string_equal(q.steps[2].target, "/etc/services");
+	expect_content(q.steps[1].source, "services", "");
 	etc_folder_done(&f);
 	plan_done(&p);
 }
@@ -176,14 +192,14 @@ static void test_a_file_that_is_closed_to_others_stays_a_mount(void **state)
 static void test_a_file_of_one_sandbox_is_not_kept(void **state)
 {
 	struct etc_folder f;
-	struct plan p;
+	struct plan p, q;
 
 	plan_some(state, &p);
 	add_text(&p, STEP_FILE, "/etc/hostname", "secret\n")->is_own = true;
 	etc_folder_init(&f);
-	assert_true(etc_folder_use(&f, &p));
-	expect_content(p.steps[1].source, "hostname", "");
-	assert_true(p.steps[p.count - 1].is_placed);
+	assert_true(etc_folder_use(&f, &p, true, &q));
+	expect_content(q.steps[1].source, "hostname", "");
+	assert_true(q.steps[q.count - 1].is_placed);
 	etc_folder_done(&f);
 	plan_done(&p);
 }
@@ -194,12 +210,12 @@ static void test_a_mount_of_the_caller_in_etc_needs_the_plans_own_steps(void **s
 	struct etc_folder f;
 
 	for (size_t i = 0; i < ARRAY_LEN(targets); i++) {
-		struct plan p;
+		struct plan p, q;
 		plan_some(state, &p);
 		add_bind(state, &p, "ssl", targets[i])->from = "-v";
 		etc_folder_init(&f);
-		assert_false(etc_folder_use(&f, &p));
-		assert_int_equal(p.count, 7);
+		assert_false(etc_folder_use(&f, &p, true, &q));
+		assert_int_equal(q.count, 7);
 		plan_done(&p);
 	}
 }
@@ -269,21 +285,37 @@ static void test_an_entry_that_has_lost_a_file_is_made_anew(void **state)
 	expect_anew(state, remove_services);
 }
 
+static void test_a_link_in_place_of_the_folder_of_entries_is_not_followed(void **state)
+{
+	AUTO_FREE char *tree = use_once(state);
+	AUTO_FREE char *entries = scene_path(state, "hutch/.etc");
+	AUTO_FREE char *moved = scene_path(state, "moved");
+	struct etc_folder f;
+	struct plan p, q;
+
+	assert_int_equal(rename(entries, moved), 0);
+	assert_int_equal(symlink(moved, entries), 0);
+	plan_some(state, &p);
+	etc_folder_init(&f);
+	assert_false(etc_folder_use(&f, &p, true, &q));
+	plan_done(&p);
+}
+
 static void test_an_entry_that_is_spoilt_and_in_use_is_left_alone(void **state)
 {
 	struct etc_folder alive, f;
-	struct plan p, again;
+	struct plan p, q, again, unused;
 
 	plan_some(state, &p);
 	etc_folder_init(&alive);
-	assert_true(etc_folder_use(&alive, &p));
-	AUTO_FREE char *entry = text_format("%.*s", (int)(strlen(p.steps[1].source) - 5),
-					    p.steps[1].source);
+	assert_true(etc_folder_use(&alive, &p, true, &q));
+	AUTO_FREE char *entry = text_format("%.*s", (int)(strlen(q.steps[1].source) - 5),
+					    q.steps[1].source);
 	add_to_key(entry);
 	plan_some(state, &again);
 	etc_folder_init(&f);
-	assert_false(etc_folder_use(&f, &again));
-	expect_content(p.steps[1].source, "services", "ssh 22/tcp\n");
+	assert_false(etc_folder_use(&f, &again, true, &unused));
+	expect_content(q.steps[1].source, "services", "ssh 22/tcp\n");
 	etc_folder_done(&alive);
 	plan_done(&p);
 	plan_done(&again);
@@ -309,11 +341,11 @@ static void test_the_callers_umask_does_not_count(void **state)
 static void test_entries_that_no_sandbox_uses_are_removed(void **state)
 {
 	struct etc_folder alive;
-	struct plan p;
+	struct plan p, q;
 
 	plan_some(state, &p);
 	etc_folder_init(&alive);
-	assert_true(etc_folder_use(&alive, &p));
+	assert_true(etc_folder_use(&alive, &p, true, &q));
 	for (int i = 1; i < ETC_FOLDERS_MAX; i++) {
 		AUTO_FREE char *text = text_format("%0*d\n", i, i);
 		scene_file(state, "services", text);
@@ -323,7 +355,7 @@ static void test_entries_that_no_sandbox_uses_are_removed(void **state)
 	scene_file(state, "services", "one more, of another size\n");
 	AUTO_FREE char *last = use_once(state);
 	assert_int_equal(count_entries(state), 2);
-	expect_content(p.steps[1].source, "services", "ssh 22/tcp\n");
+	expect_content(q.steps[1].source, "services", "ssh 22/tcp\n");
 	expect_content(last, "services", "one more, of another size\n");
 	etc_folder_done(&alive);
 	plan_done(&p);
@@ -335,6 +367,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_single_files_are_copied_and_folders_stay_mounts, setup,
 			scene_teardown),
+		cmocka_unit_test_setup_teardown(test_a_folder_is_made_only_if_it_may_be,
+						setup, scene_teardown),
 		cmocka_unit_test_setup_teardown(
 			test_the_same_files_lead_to_the_same_folder, setup,
 			scene_teardown),
@@ -364,6 +398,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_an_entry_that_is_spoilt_and_in_use_is_left_alone, setup,
 			scene_teardown),
+		cmocka_unit_test_setup_teardown(
+			test_a_link_in_place_of_the_folder_of_entries_is_not_followed,
+			setup, scene_teardown),
 		cmocka_unit_test_setup_teardown(test_the_callers_umask_does_not_count,
 						setup, scene_teardown),
 		cmocka_unit_test_setup_teardown(
