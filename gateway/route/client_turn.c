@@ -35,8 +35,9 @@ void client_end_turn(struct client *c)
 	if (!c->has_turn)
 		return;
 	c->has_turn = false;
+	loop_stop(&c->front->loop, &c->again); /* the turn may have come just now */
 	for (struct client *x = c->front->clients; x; x = x->next)
-		if (x->phase == PHASE_TURN && is_alike(x, c))
+		if (x != c && x->phase == PHASE_TURN && is_alike(x, c))
 			next = x; /* the list begins with the youngest */
 	if (!next)
 		return;

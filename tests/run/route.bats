@@ -461,6 +461,10 @@ drained() {
 	"$here/route.py" turn_of_a_gone_client "$HUTCH"
 }
 
+@test "a client whose turn comes while too many questions are under way is refused once, for good" {
+	"$here/route.py" turn_without_a_question "$HUTCH"
+}
+
 @test "connections beyond the bound wait for their turn" {
 	"$here/route.py" many "$HUTCH"
 }

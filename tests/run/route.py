@@ -341,6 +341,34 @@ def turn_of_a_gone_client(hutch):
         assert read_all(third).endswith(b"third")
 
 
+def turn_without_a_question(hutch):
+    """A client whose turn comes while too many questions are under way is refused once, for good."""
+    pod = Pod()
+    with router(hutch, [pod], "--metrics", "127.0.0.1:0") as (at, process), contextlib.ExitStack() as stack:
+        inner = ("127.0.0.1", int(process.stdout.readline().rsplit(":", 1)[1]))
+        first, second, third = (stack.enter_context(connect(at)) for _ in range(3))
+        first.sendall(start_of(b"s"))
+        placed([pod], b"%73", (1,))
+        got = stack.enter_context(contextlib.closing(pod.accept()))
+        read_head(got)
+        for s in second, third:
+            s.sendall(start_of(b"s"))
+        for _ in range(64):
+            s = stack.enter_context(connect(at))
+            s.sendall(head("GET /list"))
+            asking = stack.enter_context(contextlib.closing(pod.accept()))
+            read_head(asking)
+        reply(got, 200, b"first")
+        assert read_all(first).endswith(b"first")
+        for s in second, third:
+            answer = read_all(s)
+            assert status(answer) == 503 and b"too many questions" in answer, answer
+        with connect(inner) as s:
+            s.sendall(head("GET /metrics"))
+            figures = read_all(s)
+        assert b"\nhutch_route_refused_total 2\n" in figures, figures
+
+
 def many(hutch):
     """As many connections as --connections says are taken, and further ones wait for their turn."""
     pod = Pod()
