@@ -75,7 +75,8 @@ void client_watch(struct client *c)
 			   (c->phase == PHASE_PASS && !c->up_done && !has_up);
 	uint32_t in = reads ? EPOLLIN : 0;
 
-	if (c->phase == PHASE_PASS && c->up_done && !c->in_closed)
+	if (c->phase == PHASE_TURN ||
+	    (c->phase == PHASE_PASS && c->up_done && !c->in_closed))
 		in = EPOLLRDHUP;
 	watch(c, &c->in, &c->in_events, in | (has_down ? EPOLLOUT : 0));
 	watch(c, &c->out, &c->out_events,
@@ -202,9 +203,11 @@ static void on_client(void *context, uint32_t events)
 		    errno != EAGAIN)
 			client_end(c);
 		return;
+	case PHASE_TURN:
+		client_end(c); /* it is gone: nothing is to be started for it */
+		return;
 	case PHASE_ASK:
 	case PHASE_SEARCH:
-	case PHASE_TURN:
 	case PHASE_DIAL:
 	case PHASES:
 		break;
@@ -254,6 +257,8 @@ static void expire(struct client *c)
 		client_refuse_pod(c);
 		return;
 	case PHASE_TURN:
+		client_refuse(c, 503, "Another request starts this session still");
+		return;
 	case PHASE_PASS:
 	case PHASE_FLUSH:
 	case PHASE_LINGER:

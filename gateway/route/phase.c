@@ -7,9 +7,9 @@
 #define IS_WAIT (-1)
 
 static const int64_t limits[] = {
-	[PHASE_HEAD] = 15000,	  [PHASE_BODY] = 30000,	 [PHASE_ASK] = 5000,
-	[PHASE_SEARCH] = IS_WAIT, [PHASE_TURN] = 0,	 [PHASE_DIAL] = IS_WAIT,
-	[PHASE_PASS] = 0,	  [PHASE_FLUSH] = 30000, [PHASE_LINGER] = 3000,
+	[PHASE_HEAD] = 15000,	  [PHASE_BODY] = 30000,	  [PHASE_ASK] = 5000,
+	[PHASE_SEARCH] = IS_WAIT, [PHASE_TURN] = IS_WAIT, [PHASE_DIAL] = IS_WAIT,
+	[PHASE_PASS] = 0,	  [PHASE_FLUSH] = 30000,  [PHASE_LINGER] = 3000,
 };
 static_assert(ARRAY_LEN(limits) == PHASES, "a phase has no limit");
 

@@ -457,6 +457,10 @@ drained() {
 	"$here/route.py" turns "$HUTCH"
 }
 
+@test "a client waits for its turn at a session no longer than --wait says" {
+	"$here/route.py" turn_that_does_not_come "$HUTCH"
+}
+
 @test "a client that breaks off, or is refused, gives its turn at a session to the next one" {
 	"$here/route.py" turn_of_a_gone_client "$HUTCH"
 }

@@ -317,7 +317,10 @@ def turns(hutch):
 
 
 def turn_of_a_gone_client(hutch):
-    """A client that breaks off gives its turn to the next one, and so does one that is refused."""
+    """A client that breaks off gives its turn to the next one, and so does one that is refused.
+
+    One that breaks off while it waits gets no turn.
+    """
     pod = Pod()
     with router(hutch, [pod]) as (at, _), connect(at) as second, connect(at) as third:
         first = connect(at)
@@ -329,6 +332,10 @@ def turn_of_a_gone_client(hutch):
             with connect(at) as probe:
                 probe.sendall(head("GET /health"))
                 assert status(read_all(probe)) == 200
+            with connect(at) as gone:
+                gone.sendall(start_of(b"s"))
+                gone.shutdown(socket.SHUT_WR)
+                assert read_all(gone) == b""
             third.sendall(start_of(b"s"))
             first.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             first.close()
@@ -339,6 +346,22 @@ def turn_of_a_gone_client(hutch):
         placed([pod], b"%73", (1,))
         asked(pod, b"POST /start ", 200, b"third")
         assert read_all(third).endswith(b"third")
+
+
+def turn_that_does_not_come(hutch):
+    """A client waits for its turn no longer than --wait says."""
+    pod = Pod()
+    with router(hutch, [pod], "--wait", "2s") as (at, _), connect(at) as first, connect(at) as second:
+        first.sendall(start_of(b"s"))
+        placed([pod], b"%73", (1,))
+        with contextlib.closing(pod.accept()) as got:
+            read_head(got)
+            second.sendall(start_of(b"s"))
+            answer = read_all(second)
+            assert status(answer) == 503 and b"Another request starts this session still" in answer, answer
+            got.sendall(ANSWER)
+        assert read_all(first) == ANSWER
+    assert pod.is_untouched()
 
 
 def turn_without_a_question(hutch):
