@@ -1,9 +1,10 @@
-/* front: connections of clients, where descriptors are scarce. */
+/* front: connections of clients, where descriptors are scarce.
+ *
+ * The clients connect by a unix socket: there a connect and a close are with the front at
+ * once, and on loopback they may come later than a turn looks for them. */
 #include "gateway/route/front.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +14,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -22,7 +24,8 @@
 struct world {
 	struct front front;
 	struct pods pods;
-	struct sockaddr_in at;
+	struct sockaddr_un at; /* a name that the kernel has chosen */
+	socklen_t len;
 	int listener, link[2];
 	struct rlimit before;
 };
@@ -30,16 +33,17 @@ struct world {
 static int begin(void **state)
 {
 	struct world *w = calloc(1, sizeof(*w));
-	socklen_t len = sizeof(w->at);
 	struct err e;
 
 	assert_non_null(w);
-	w->at = (struct sockaddr_in){ .sin_family = AF_INET,
-				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	w->listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-	assert_int_equal(bind(w->listener, (struct sockaddr *)&w->at, len), 0);
+	w->at.sun_family = AF_UNIX;
+	w->len = sizeof(w->at);
+	w->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	assert_int_equal(
+		bind(w->listener, (struct sockaddr *)&w->at, sizeof(w->at.sun_family)),
+		0);
 	assert_int_equal(listen(w->listener, 16), 0);
-	assert_int_equal(getsockname(w->listener, (struct sockaddr *)&w->at, &len), 0);
+	assert_int_equal(getsockname(w->listener, (struct sockaddr *)&w->at, &w->len), 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, w->link),
 			 0);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &w->before), 0);
@@ -69,10 +73,10 @@ static int end(void **state)
 
 static int connect_to(const struct world *w)
 {
-	const int fd = socket(AF_INET, SOCK_STREAM, 0);
+	const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 
 	assert_true(fd >= 0);
-	assert_int_equal(connect(fd, (const struct sockaddr *)&w->at, sizeof(w->at)), 0);
+	assert_int_equal(connect(fd, (const struct sockaddr *)&w->at, w->len), 0);
 	return fd;
 }
 
