@@ -39,13 +39,15 @@ struct front {
 /* Serves until it is told to stop.  `fds`: the listening sockets, -1: none. */
 int front_run(struct front *f, const int fds[2], int link, struct err *e);
 
-/* The parts of front_run(): what is before its first turn, and behind its last one. */
+/* The parts of front_run(): front_begin() does what precedes the first turn, front_end()
+ * what follows the last. */
 int front_begin(struct front *f, const int fds[2], int link, struct err *e);
 void front_end(struct front *f);
 
 /* Accepts connections, or no more, by how many there are. */
 void front_listen(struct front *f);
-/* A descriptor has been closed: one more connection may be accepted. */
+/* Accepts connections again: a client has ended, or other processes may have freed what
+ * the system lacked. */
 void front_freed(struct front *f);
 
 /* Returns the text of /metrics, allocated. */
