@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/list.h"
+#include "base/note.h"
 #include "base/own.h"
 #include "cli/common/flags.h"
 #include "cli/common/report.h"
@@ -151,7 +152,13 @@ static void raise_files(struct front *f)
 	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
 		limit.rlim_cur = before;
 	const rlim_t room = limit.rlim_cur > own + 2 ? (limit.rlim_cur - own) / 2 : 1;
-	f->connections = room < f->connections ? (unsigned)room : f->connections;
+	if (room >= f->connections)
+		return;
+	note_print(
+		"the router takes at most %u connections at once, not %u: the limit of open "
+		"files (ulimit -Hn) is %llu",
+		(unsigned)room, f->connections, (unsigned long long)limit.rlim_cur);
+	f->connections = (unsigned)room;
 }
 
 static int run(struct front *f, struct ends *x, struct err *e)

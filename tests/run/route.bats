@@ -473,6 +473,10 @@ drained() {
 	"$here/route.py" many "$HUTCH"
 }
 
+@test "connections are told to be fewer where the limit of open files is too low for them" {
+	"$here/route.py" few_files "$HUTCH"
+}
+
 @test "both processes are confined" {
 	"$here/route.py" confined "$HUTCH"
 }

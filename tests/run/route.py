@@ -417,6 +417,20 @@ def many(hutch):
         assert read_all(third) == ANSWER
 
 
+def few_files(hutch):
+    """A limit of open files that is too low for --connections is told; --quiet leaves that out."""
+    low = ["prlimit", "--nofile=264:264", hutch, "route", "--pod=hutch-0=127.0.0.1:1", "--listen=127.0.0.1:0"]
+    told = ("hutch: the router takes at most 100 connections at once, not 101: "
+            "the limit of open files (ulimit -Hn) is 264\n")
+    for options, text in (["101"], told), (["100"], ""), (["101", "--quiet"], ""):
+        with subprocess.Popen([*low, "--connections", *options], text=True, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, [])) as process:
+            process.stdout.readline()  # it listens
+            process.terminate()
+            assert process.stderr.read() == text, options
+
+
 def confined(hutch):
     """Both processes have a filter of system calls and no capability."""
     with router(hutch, [Pod()]) as (at, process):
