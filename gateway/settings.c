@@ -73,11 +73,18 @@ static int take_network(struct policy *p, const char *word, struct err *e)
 static int take_builds(struct policy *p, const struct serve *s, struct err *e)
 {
 	for (size_t i = 0; i < s->build_allow.count; i++)
-		if (egress_policy_add(p, EGRESS_ALLOW, s->build_allow.items[i], e) < 0)
+		if (egress_policy_take(p, EGRESS_ALLOW, s->build_allow.items[i], e) < 0)
 			return err_in(e, "--build-allow");
 	if (s->build_network && take_network(p, s->build_network, e) < 0)
 		return -1;
-	return egress_policy_check(p, e);
+	if (p->egress.count == 0 || p->network == NETWORK_ALLOW)
+		return 0;
+	(void)err_set(e, ERR_USAGE,
+		      "--build-allow says nothing with --build-network %.60s",
+		      s->build_network);
+	return err_remedy(e,
+			  "--build-network allow connects to what --build-allow names, "
+			  "and to nothing else");
 }
 
 static int check_builds(const struct serve *s, struct err *e)

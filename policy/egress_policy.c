@@ -136,21 +136,27 @@ static int add_word(struct egress_rules *r, enum egress_verdict verdict, const c
 		e);
 }
 
-int egress_policy_add(struct policy *p, enum egress_verdict verdict, const char *word,
-		      struct err *e)
+int egress_policy_take(struct policy *p, enum egress_verdict verdict, const char *word,
+		       struct err *e)
 {
 	AUTO_FREE char *json = egress_policy_text(verdict, word);
 
-	if (add_word(&p->egress_rules, verdict, word, e) < 0) {
-		AUTO_FREE char *from =
-			text_format("--%s %s", egress_verdict_word(verdict), word);
-		return err_from(e, from);
-	}
+	if (add_word(&p->egress_rules, verdict, word, e) < 0)
+		return -1;
 	list_add(&p->egress, json);
 	extra_host_follow(p);
 	if (p->network == NETWORK_NONE && !p->has_network_flag)
 		p->network = NETWORK_ALLOW;
 	return 0;
+}
+
+int egress_policy_add(struct policy *p, enum egress_verdict verdict, const char *word,
+		      struct err *e)
+{
+	if (egress_policy_take(p, verdict, word, e) == 0)
+		return 0;
+	AUTO_FREE char *from = text_format("--%s %s", egress_verdict_word(verdict), word);
+	return err_from(e, from);
 }
 
 static int join(struct policy *p, const char *network, struct err *e)

@@ -26,6 +26,10 @@ int egress_policy_check_text(const char *json, struct err *e);
 int egress_policy_add(struct policy *p, enum egress_verdict verdict, const char *word,
 		      struct err *e);
 
+/* Does the same, and leaves it to the caller to say in an error where the word is from. */
+int egress_policy_take(struct policy *p, enum egress_verdict verdict, const char *word,
+		       struct err *e);
+
 /* Takes the value of --network-join, NETWORK or NETWORK:PORT: the policy has joined the
  * network, and with a port has a rule for that port of its sandboxes. */
 int egress_policy_join(struct policy *p, const char *word, struct err *e);

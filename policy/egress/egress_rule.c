@@ -156,8 +156,7 @@ static int refuse_name(enum host_name_fault fault, const char *host, size_t len,
 	const size_t first = strcspn(host, ", ");
 	if (first > 0 && first < len)
 		return err_remedy(
-			e, "each host is a rule of its own: --allow %.*s --allow ...",
-			(int)first, host);
+			e, "each host is a rule of its own: repeat the flag for each");
 	return -1;
 }
 

@@ -880,7 +880,11 @@ can_build() {
 
 @test "a RUN of a build has the network that the operator gives to builds" {
 	can_build
-	refused '.*--build-allow' --build-allow 'a b'
+	refused "--build-allow: 'a b' is no name.*" --build-allow 'a b'
+	[[ $stderr != *' --allow'* ]]
+	refused '--build-allow says nothing with --build-network host' --build-allow a.test --build-network host
+	[[ $stderr != *' --allow'* && $stderr != *' --network'* ]]
+	refused '--build-allow says nothing with --build-network none' --build-network none --build-allow a.test
 	refused "--build-network takes none, allow, host or ns:PATH, not 'everything'" --build-network everything
 	[[ ${stderr_lines[1]} == *--build-allow* && ${stderr_lines[1]} != *' --network'* ]]
 	printf 'FROM bb:1\nRUN ls -l /proc/self/ns/net >/net\n' >ctx/Dockerfile
