@@ -117,8 +117,8 @@ static int parse(struct builder *b, const char *path, const char *text, size_t l
 	return 0;
 }
 
-/* Whether the path climbs out of the folder that it begins in. */
-static bool climbs_out(const char *path)
+/* Tells whether the path leads out of the folder that it begins in. */
+static bool leads_out(const char *path)
 {
 	AUTO_FREE char *copy = text_copy(path);
 	char *rest = copy;
@@ -126,7 +126,7 @@ static bool climbs_out(const char *path)
 
 	for (char *one = strsep(&rest, "/"); one && depth >= 0; one = strsep(&rest, "/"))
 		depth += !strcmp(one, "..") ? -1 : *one && strcmp(one, ".") != 0 ? 1 : 0;
-	return depth < 0;
+	return *path == '/' || depth < 0;
 }
 
 /* A file of this host beside stdin is refused: opened inside of the context, the path
@@ -142,7 +142,7 @@ static int check_given(const struct builder *b, struct err *e)
 		(void)err_set(e, ERR_USAGE, "build -: stdin is empty");
 		return err_remedy(e, "pipe in a Dockerfile, or a tar of the context");
 	}
-	if (!file || !climbs_out(file))
+	if (!file || !leads_out(file))
 		return 0;
 	(void)err_set(e, ERR_USAGE,
 		      "-f %.200s: it lies outside of the context, which stdin is", file);
