@@ -69,7 +69,7 @@ static ssize_t fill(struct work *w, struct err *e)
 
 static int is_damaged(int result, struct err *e)
 {
-	return err_set(e, ERR_PROTOCOL, "decompress it: the data is %s",
+	return err_set(e, ERR_PROTOCOL, "decompress the data: it is %s",
 		       result == ISAL_INCORRECT_CHECKSUM ? "damaged: wrong checksum"
 							 : "damaged");
 }
@@ -101,7 +101,7 @@ static int take_member(struct work *w, struct err *e)
 			return is_damaged(result, e);
 		if (got == 0 && len == 0 && s->block_state != ISAL_BLOCK_FINISH)
 			return err_set(e, ERR_PROTOCOL,
-				       "decompress it: the data is truncated");
+				       "decompress the data: it is truncated");
 		if (pass_on(w, len, e) < 0)
 			return -1;
 	}

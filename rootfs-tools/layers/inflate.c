@@ -61,7 +61,8 @@ static int is_damaged(struct archive *a, struct err *e)
 {
 	const char *why = lib.error_string(a);
 
-	return err_set(e, ERR_PROTOCOL, "decompress it: %.200s", why ? why : "damaged");
+	return err_set(e, ERR_PROTOCOL, "decompress the data: %.200s",
+		       why ? why : "it is damaged");
 }
 
 /* The input of libarchive: the bytes that were read to recognize the format, and then

@@ -497,7 +497,7 @@ left() {
 	refused 'build -: stdin: the tar stops before its end'
 	for how in -z -J; do
 		from_stdin < <(tar $how -C ctx -c . | head -c 3000)
-		refused 'build -: stdin: decompress it: '
+		refused 'build -: stdin: decompress the data: '
 	done
 	[ "$(left)" = '' ]
 }
