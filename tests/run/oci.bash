@@ -1,4 +1,13 @@
-# oci.bash -- makes bundles for tests of hutch-oci.
+# oci.bash -- what all tests of hutch-oci load: it makes bundles, and removes what is left.
+# shellcheck shell=bash disable=SC2154 # `status`, `stderr` and `here` are of helpers.bash
+
+bats_require_minimum_version 1.5.0
+load helpers
+
+teardown() {
+	[[ -z ${OCI:-} ]] || remove_containers
+	end
+}
 
 # bundle [FILTER]: makes a bundle in the folder $T with busybox in its root.  Its config.json is
 # that of `hutch-oci spec`, without a terminal and writable, changed by a jq FILTER.
@@ -45,6 +54,17 @@ refused() {
 	((status == 1))
 	[[ $stderr == *"$1"* ]]
 	[[ ! -e state/box ]]
+}
+
+# gone PID: waits until the process has ended.
+gone() {
+	command python3 -SE "$here/oci.py" gone "$1"
+}
+
+# no_cgroup: ends a test whose container could have no cgroup, which is a failure for root.
+no_cgroup() {
+	! is_root || false
+	skip "this user may make no cgroup here"
 }
 
 remove_containers() {

@@ -1,14 +1,7 @@
 #!/usr/bin/env bats
 # Tests of `hutch oci`, an OCI runtime: verbs, errors, hooks, descriptors and hostile bundles.
 
-bats_require_minimum_version 1.5.0
-load helpers
 load oci
-
-teardown() {
-	[[ -z ${OCI:-} ]] || remove_containers
-	end
-}
 
 status_of() {
 	oci state box | jq -r .status
@@ -44,7 +37,7 @@ status_of() {
 	[[ $output == *"it is running, not created"* ]]
 	run -1 oci delete box
 	oci kill box KILL
-	tail --pid="$pid" -f /dev/null
+	gone "$pid"
 	[[ $(status_of) == stopped ]]
 	run -1 oci kill box TERM
 	[[ $output == *"container not running"* ]]
@@ -402,8 +395,7 @@ status_of() {
 	if ((status)); then
 		[[ $stderr == *linux.resources.pids.limit* ]]
 		[[ ! -e state/box ]]
-		! is_root || skip "root may make no cgroup here"
-		return 0
+		no_cgroup
 	fi
 	[[ $(cat /sys/fs/cgroup/{,pids/}hutch-oci-test.$$/box/pids.max 2>/dev/null) == 77 ]]
 	oci update --pids-limit 78 box
@@ -414,17 +406,16 @@ status_of() {
 }
 
 @test "a container sees its own cgroups below /sys/fs/cgroup, and no cgroup of its engine" {
-	local here='.linux.resources.pids = {"limit": 77} | .linux.namespaces -= [{"type": "cgroup"}] |
+	local seen='.linux.resources.pids = {"limit": 77} | .linux.namespaces -= [{"type": "cgroup"}] |
 		.mounts |= map(select(.type != "cgroup" and .type != "cgroup2")) + [{destination: "/sys/fs/cgroup", type: "cgroup", source: "cgroup", options: ["nosuid", "noexec", "nodev", "ro"]}]'
 	local script='cd /sys/fs/cgroup; cat pids/pids.max 2>/dev/null || cat pids.max; mkdir new 2>/dev/null && echo made; mkdir pids/new 2>/dev/null && echo made
 		for part in memory cpuset; do [ ! -e $part ] || echo $part of the engine; done
 		for part in . unified; do [ ! -e $part/cgroup.procs ] || cat $part/cgroup.procs; done | grep -c -x 0'
 	local filter
-	for filter in "$here" "$here | .linux.namespaces += [{\"type\": \"cgroup\"}]"; do
+	for filter in "$seen" "$seen | .linux.namespaces += [{\"type\": \"cgroup\"}]"; do
 		runs "$script" "$filter"
 		if ((status == 1)) && [[ $stderr == *linux.resources.pids.limit* ]]; then
-			! is_root || skip "root may make no cgroup here"
-			return 0
+			no_cgroup
 		fi
 		[[ $output == $'77\n0' ]]
 	done
@@ -433,10 +424,7 @@ status_of() {
 @test "a file of unified that cgroup version 2 lacks is refused by name, and why" {
 	refused 'the specified key has not the form CONTROLLER.VALUE `moon`' '.linux.resources.unified = {"moon": "1"}'
 	created
-	[[ $(jq -r .cgroup state/box/state.json) == /* ]] || {
-		! is_root || false
-		return 0
-	}
+	[[ $(jq -r .cgroup state/box/state.json) == /* ]] || no_cgroup
 	oci delete --force box
 	refused 'unified.foo.bar: the requested cgroup controller `foo` is not available' \
 		'.linux.resources.unified = {"foo.bar": "1"}'
@@ -446,10 +434,7 @@ status_of() {
 
 @test "two containers of one id below two roots have two cgroups, and one cgroup holds one container" {
 	created
-	[[ $(jq -r .cgroup state/box/state.json) == /* ]] || {
-		! is_root || false
-		return 0
-	}
+	[[ $(jq -r .cgroup state/box/state.json) == /* ]] || no_cgroup
 	oci start box
 	"$OCI" --root "$T/other" create box </dev/null >out 2>&1
 	"$OCI" --root "$T/other" delete --force box

@@ -7,11 +7,16 @@ oci.py notify RUNTIME [GLOBAL]...	... with NOTIFY_SOCKET, and prints what that i
 oci.py listener RUNTIME [GLOBAL]...	runs it, and prints what its seccomp agent gets
 oci.py deepen FOLDER PID		makes 1,200 cgroups, each in the one before, and moves a
 					process to the deepest
+oci.py gone PID				waits until that process has ended
 """
 import os
+import select
 import socket
 import subprocess
 import sys
+
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from patience import PATIENCE  # noqa: E402
 
 
 def read_master(master):
@@ -76,4 +81,13 @@ def deepen(words):
         procs.write(words[1])
 
 
-{"console": console, "notify": notify, "listener": listener, "deepen": deepen}[sys.argv[1]](sys.argv[2:])
+def gone(words):
+    """The descriptor of a process can be read from when it has ended (pidfd_open(2))."""
+    try:
+        process = os.pidfd_open(int(words[0]))
+    except ProcessLookupError:
+        return
+    assert select.select([process], [], [], PATIENCE)[0], f"process {words[0]} has not ended"
+
+
+{"console": console, "notify": notify, "listener": listener, "deepen": deepen, "gone": gone}[sys.argv[1]](sys.argv[2:])

@@ -1,22 +1,12 @@
 #!/usr/bin/env bats
 # Tests of the cgroups of `hutch oci` against a container that may write to its own.
 
-bats_require_minimum_version 1.5.0
-load helpers
 load oci
-
-teardown() {
-	[[ -z ${OCI:-} ]] || remove_containers
-	end
-}
 
 # has_cgroup: skips the test unless the container `box` has a cgroup.
 has_cgroup() {
 	cgroup=$(jq -r .cgroup state/box/state.json)
-	[[ $cgroup == /* ]] || {
-		! is_root || false
-		skip "this user may make no cgroup here"
-	}
+	[[ $cgroup == /* ]] || no_cgroup
 }
 
 # deepen FOLDER PID: makes 1,200 cgroups, each in the one before, as a container could that has
@@ -35,7 +25,7 @@ deep_holds() {
 	ulimit -Sn 1024
 	[[ $(oci ps --format json box) == "[$pid]" ]]
 	oci kill --all box KILL
-	tail --pid="$pid" -f /dev/null
+	gone "$pid"
 	oci delete box
 	[[ ! -e $cgroup && ! -e state/box ]]
 }
@@ -60,7 +50,7 @@ deep_holds() {
 without_v2() {
 	is_root || skip "only root can hide the v2 hierarchy"
 	[[ -e /sys/fs/cgroup/freezer/tasks ]] || skip "this host has no freezer of cgroup v1"
-	export -f "$1" oci bundle created has_cgroup deepen deep_holds is_root
+	export -f "$1" oci bundle created gone no_cgroup has_cgroup deepen deep_holds is_root
 	export OCI BUILD T HOME here
 	unshare -m bash -euo pipefail -c "
 		while umount /sys/fs/cgroup/unified 2>/dev/null; do :; done

@@ -1,14 +1,7 @@
 #!/usr/bin/env bats
 # Tests of `hutch oci` against a container that leads the writes of exec to other files.
 
-bats_require_minimum_version 1.5.0
-load helpers
 load oci
-
-teardown() {
-	[[ -z ${OCI:-} ]] || remove_containers
-	end
-}
 
 # The container claims that SELinux is active, and mounts a /proc whose self/attr/exec is the
 # score of its first process.  Both are files of procfs.
@@ -23,7 +16,7 @@ teardown() {
 	mkfifo rootfs/told
 	exec 9<>rootfs/told
 	oci start box
-	read -r line <&9
+	read -r -t "$PATIENCE" line <&9
 	[[ $line == ready ]]
 	pid=$(oci state box | jq .pid)
 	[[ $(<"/proc/$pid/oom_score_adj") == 100 ]]
