@@ -405,6 +405,7 @@ narrow() {
 	kill -STOP $supervisor
 	hutch ps --json
 	kill -CONT $supervisor
+	((status == 0))
 	# The shell may not have made its child yet.
 	[[ $(value '[0]["pids"]') == [12] && $(value '[0]["cpu_s"]') =~ ^[0-9.]+$ ]]
 	(($(value '[0]["memory_bytes"]') > 0))
