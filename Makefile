@@ -13,7 +13,7 @@
 #	make clients-test	pip, git, Chromium and others with --network allow
 #	make engines-test	other projects' suites, and container engines, with a runtime
 #	make bench	against the kernel's own price and other tools (ONLY=launch,named)
-#	make bench-guard	what got more than 3 % worse since the commit BASE
+#	make bench-guard	what costs over 3 % more CPU time or memory since the commit BASE
 #	make install	PREFIX=/usr/local, DESTDIR=, APPARMOR=auto|yes|no
 #	make dist	packages of a release, in build/dist; make dist-test tries them
 #

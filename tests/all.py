@@ -325,7 +325,7 @@ def layers(place):
 
 
 def guard(place):
-    """Compares launch, life, action and memory with an earlier build."""
+    """Compares the CPU time and memory of launches, lives and actions with an earlier build."""
     yield Suite("bench guard", [TOP / "tests/bench/guard.py", "--build", place.build], alone=True)
 
 

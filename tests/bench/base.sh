@@ -5,7 +5,8 @@
 #
 # COMMIT is by default the newest tag before HEAD or, without one, HEAD's twentieth ancestor.  The
 # programs are kept by the commit's hash in /var/cache/hutch-tests for root, else in
-# ~/.cache/hutch-tests, and so is the log of the build.
+# ~/.cache/hutch-tests, and so is the log of the build.  The exit status is 2 if there is no such
+# commit, and 1 for any other failure.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd)
 cache=${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/hutch-tests
@@ -13,12 +14,12 @@ cache=${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/hutch-tests
 
 fail() {
 	echo "bench-guard: $1" >&2
-	exit 1
+	exit "${2:-1}"
 }
 
 wanted=${1:-$(git -C "$top" describe --tags --abbrev=0 HEAD^ 2>/dev/null || echo HEAD~20)}
 commit=$(git -C "$top" rev-parse --verify --quiet --end-of-options "$wanted^{commit}") ||
-	fail "there is no commit $wanted here: name one, as in BASE=HEAD~5, or fetch more of the history"
+	fail "there is no commit $wanted here: name one, as in BASE=HEAD~5, or fetch more of the history" 2
 kept=$cache/bench-$commit-$(uname -m)
 
 # build FOLDER: the sources go again, since a build has 200 MB of objects.
