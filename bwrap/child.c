@@ -92,19 +92,6 @@ static int stage_ids(struct state *s, struct err *e)
 	return a->unshare_net ? namespaces_start_loopback(e) : 0;
 }
 
-/* Message queues are mounted for the caller's ipc namespace, over which the user namespace
- * must have CAP_SYS_ADMIN (ipc/mqueue.c). */
-static int mount_fails(const struct args *a, struct err *e)
-{
-	static const char mqueue[] = "Can't mount mqueue";
-
-	(void)wording_of_bwrap(e);
-	if (e->kind == ERR_REFUSED && !a->unshare_ipc &&
-	    !strncmp(e->text, mqueue, strlen(mqueue)))
-		return err_remedy(e, "add --unshare-ipc, which has queues of its own");
-	return -1;
-}
-
 /* Needs: CAP_SYS_ADMIN over all namespaces.  Does: makes the mounts, sets the host name.
  * Leaves: only paths of the sandbox in reach, and the host's procfs by a descriptor. */
 static int stage_root(struct state *s, struct err *e)
@@ -119,7 +106,7 @@ static int stage_root(struct state *s, struct err *e)
 	if (steps_make(a, &s->plan, e) < 0)
 		return -1;
 	if (raw_mounts_make(&s->plan, &s->root, e) < 0)
-		return mount_fails(a, e);
+		return wording_of_bwrap(e);
 	if (a->hostname && sethostname(a->hostname, strlen(a->hostname)) < 0)
 		return err_sys(e, "Can't set hostname to %.64s", a->hostname);
 	if (pivot_into(s->root, false, e) < 0)

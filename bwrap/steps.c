@@ -22,6 +22,7 @@ struct steps {
 	char cwd[PATH_MAX];    /* relative sources begin here; "": not asked for yet */
 	char tty[PATH_MAX];    /* the terminal that stdout is; "": none */
 	bool has_own_pids; /* the processes inside have a pid namespace that procfs shows */
+	bool has_own_queues; /* ... an ipc namespace */
 };
 
 /* Parents of a file that a group or others must not see are closed to them, too. */
@@ -267,9 +268,14 @@ static int step_tmpfs(struct steps *s, const struct op *op)
 	return 0;
 }
 
+/* Message queues are mounted for the caller's ipc namespace, over which the user namespace
+ * must have CAP_SYS_ADMIN (ipc/mqueue.c). */
 static int step_mqueue(struct steps *s, const struct op *op)
 {
-	(void)add_mount(s, op, op->target, "mqueue");
+	struct raw_step *step = add_mount(s, op, op->target, "mqueue");
+
+	if (!s->has_own_queues)
+		step->remedy = "add --unshare-ipc, which has queues of its own";
 	return 0;
 }
 
@@ -347,7 +353,8 @@ int steps_make(const struct args *a, struct raw_plan *ret, struct err *e)
 {
 	struct steps s = { .plan = ret,
 			   .e = e,
-			   .has_own_pids = a->unshare_pid || a->pidns >= 0 };
+			   .has_own_pids = a->unshare_pid || a->pidns >= 0,
+			   .has_own_queues = a->unshare_ipc };
 
 	if (stat("/", &s.root) < 0)
 		return err_sys(e, "stat /");

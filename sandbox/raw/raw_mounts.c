@@ -18,8 +18,11 @@ static int do_mount(struct raw_tree *t, const struct raw_step *s, struct err *e)
 	AUTO_CLOSE int mount =
 		mount_api_make(s->type, s->data ? s->data : "", s->flags.set, e);
 
-	if (mount < 0)
+	if (mount < 0) {
+		if (s->remedy && e->kind == ERR_REFUSED)
+			(void)err_remedy(e, "%s", s->remedy);
 		return err_in(e, "mount %s at %.300s", s->type, s->target);
+	}
 	if ((s->propagation || s->userns >= 0) && raw_dress(mount, s, e) < 0)
 		return -1;
 	if (s->copies_up && raw_copy_up(t, mount, s, e) < 0)
