@@ -23,7 +23,7 @@
 #include "oci/identity.h"
 #include "oci/init.h"
 #include "oci/link.h"
-#include "oci/mounts.h"
+#include "oci/mounts_detached.h"
 #include "oci/notify.h"
 #include "oci/resources.h"
 #include "oci/spaces.h"

@@ -96,6 +96,12 @@ static bool has_tree_form(const struct word *w)
 	return w->kind == WORD_SET || w->kind == WORD_CLEAR || w->kind == WORD_TIME;
 }
 
+char *mount_options_source(const struct config_mount *m, const char *bundle)
+{
+	return m->source[0] == '/' ? text_copy(m->source)
+				   : text_format("%s/%s", bundle, m->source);
+}
+
 void mount_options_each(void (*does)(const char *word, void *arg), void *arg)
 {
 	for (size_t i = 0; i < ARRAY_LEN(words); i++) {

@@ -17,5 +17,8 @@ struct mount_options {
 void mount_options_read(const struct config_mount *m, struct mount_options *ret,
 			struct raw_step *step);
 
+/* Returns the source of a bind, allocated: a relative one lies below the bundle. */
+char *mount_options_source(const struct config_mount *m, const char *bundle);
+
 /* Calls `does` with each word that mount_options_read() knows, for `features`. */
 void mount_options_each(void (*does)(const char *word, void *arg), void *arg);

@@ -15,7 +15,6 @@
 #include "oci/config.h"
 #include "oci/mount_options.h"
 #include "oci/spaces.h"
-#include "sandbox/raw/raw_mounts.h"
 #include "sandbox/raw/raw_plan.h"
 
 struct builder {
@@ -43,89 +42,6 @@ static bool is_bind(const struct config_mount *m)
 {
 	return is_type(m, "bind") || list_has(&m->options, "bind") ||
 	       list_has(&m->options, "rbind");
-}
-
-/* A bind's source: relative ones are relative to the bundle. */
-static char *bind_source(const struct builder *b, const struct config_mount *m)
-{
-	return m->source[0] == '/' ? text_copy(m->source)
-				   : text_format("%s/%s", b->bundle, m->source);
-}
-
-/* An id-mapped mount has maps of its own, or those of the container. */
-static int map_ids(const struct config *c, const struct config_mount *m, struct err *e)
-{
-	if (m->uid_count && m->gid_count)
-		return spaces_make_userns(m->uids, m->uid_count, m->gids, m->gid_count,
-					  e);
-	if (c->uid_count && c->gid_count)
-		return spaces_make_userns(c->uids, c->uid_count, c->gids, c->gid_count,
-					  e);
-	return err_set(e, ERR_USAGE, "an id map was expected");
-}
-
-/* The root of the container's user namespace has no rights over the host's files, so the
- * source may lie in a folder that only the engine can enter.  A bind that shares mounts
- * with the host is left to the inside, where the kernel makes it a slave. */
-static bool is_from_host(const struct config *c, const struct mount_options *o,
-			 const struct raw_step *step)
-{
-	return o->is_bind && !o->is_remount && c->spaces[SPACE_USER].is_listed &&
-	       is_new(c, SPACE_MOUNT) && !(step->propagation & MS_SHARED);
-}
-
-/* Makes one mount outside: an id-mapped one, or a bind of a file that only the engine may
- * reach.  *ret stays -1 if the mount is neither, or if this process may clone no mounts. */
-static int detach(const struct builder *b, const struct config_mount *m, int *ret,
-		  struct err *e)
-{
-	struct raw_step step = { .kind = RAW_BIND, .fd = -1, .userns = -1 };
-	struct mount_options o;
-	struct err ignored;
-
-	mount_options_read(m, &o, &step);
-	free(o.data);
-	const bool is_mapped = o.is_idmapped || m->uid_count || m->gid_count;
-	if (!is_mapped && !is_from_host(b->config, &o, &step))
-		return 0;
-	if (!o.is_bind || !m->source)
-		return is_mapped ? err_set(e, ERR_UNSUPPORTED,
-					   "only binds can be id-mapped")
-				 : 0;
-	AUTO_CLOSE int userns = is_mapped ? map_ids(b->config, m, e) : -1;
-	AUTO_FREE char *source = bind_source(b, m);
-	step.userns = userns;
-	step.source = source;
-	step.target = (char *)m->target;
-	step.is_tree = o.is_tree;
-	step.is_tree_mapped = o.is_tree_idmapped;
-	if (is_mapped && userns < 0)
-		return -1;
-	*ret = raw_mounts_detach(&step, is_mapped ? e : &ignored);
-	return is_mapped && *ret < 0 ? -1 : 0;
-}
-
-int mounts_detach(const struct config *c, const char *bundle, int **ret, struct err *e)
-{
-	const struct builder b = { c, bundle, NULL };
-	int *fds = mem_new((c->mount_count + 1) * sizeof(*fds));
-
-	for (size_t i = 0; i < c->mount_count; i++)
-		fds[i] = -1;
-	for (size_t i = 0; i < c->mount_count; i++)
-		if (detach(&b, &c->mounts[i], &fds[i], e)) {
-			mounts_release(c, fds);
-			return err_in(e, "mount at %s", c->mounts[i].target);
-		}
-	*ret = fds;
-	return 0;
-}
-
-void mounts_release(const struct config *c, int *detached)
-{
-	for (size_t i = 0; detached && i < c->mount_count; i++)
-		own_close(&detached[i]);
-	free(detached);
 }
 
 static bool has_gid(const struct config *c, uint32_t gid)
@@ -243,7 +159,7 @@ static int add_mount(const struct builder *b, const struct config_mount *m, int 
 		step->kind = RAW_BIND;
 	step->is_tree = o.is_tree;
 	step->copies_up = o.copies_up;
-	step->source = o.is_bind && m->source ? bind_source(b, m)
+	step->source = o.is_bind && m->source ? mount_options_source(m, b->bundle)
 		       : m->source	      ? text_copy(m->source)
 					      : NULL;
 	step->type = m->type && !o.is_bind ? text_copy(m->type) : NULL;

@@ -5,17 +5,10 @@ struct config;
 struct err;
 struct raw_plan;
 
-/* Makes the id-mapped mounts, and the binds of a container in another user namespace,
- * with the rights of the verb: the container's process may have none over the host's
- * mounts and files.  *ret is allocated: a descriptor for each mount of the
- * configuration, or -1; they are freed with mounts_release(). */
-int mounts_detach(const struct config *c, const char *bundle, int **ret, struct err *e);
-void mounts_release(const struct config *c, int *detached);
-
 struct mounts_order {
 	const struct config *config;
 	const char *bundle;  /* the folder that relative sources are relative to */
-	const int *detached; /* those of mounts_detach() */
+	const int *detached; /* those of mounts_detach() (mounts_detached.h) */
 	const char
 		*cgroup; /* the path of the container's cgroups (cgroups_choose()); NULL:
 			      * it has none */

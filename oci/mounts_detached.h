@@ -1,0 +1,13 @@
+/* mounts_detached -- the mounts that a verb makes for its container, and hands over.
+ *
+ * They are the id-mapped mounts, and the binds of a container in another user namespace: the
+ * container's process may have no rights over the host's mounts and files. */
+#pragma once
+
+struct config;
+struct err;
+
+/* Makes them with the rights of the verb.  *ret is allocated: a descriptor for each mount of
+ * the configuration, or -1; they are freed with mounts_release(). */
+int mounts_detach(const struct config *c, const char *bundle, int **ret, struct err *e);
+void mounts_release(const struct config *c, int *detached);
