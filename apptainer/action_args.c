@@ -236,10 +236,15 @@ static int take_rocm(struct args *a, const char *value, struct err *e)
 #define ROOT_ONLY "it is for root of this host, which hutch needs nowhere"
 #define DEVICE	  "hutch shows no device of this host inside"
 
+enum {
+	ROW_SHELL, /* of the verb shell alone */
+	ROW_OTHERS,
+};
+
 /* clang-format off */
 static const struct arg rows[] = {
-	{ 's', "shell", true, NULL, take_shell, NULL }, /* of the verb shell alone */
-	{ 'B', "bind", true, NULL, bind_args_flag, NULL },
+	[ROW_SHELL] = { 's', "shell", true, NULL, take_shell, NULL },
+	[ROW_OTHERS] = { 'B', "bind", true, NULL, bind_args_flag, NULL },
 	{ 0, "mount", true, NULL, take_mount, NULL },
 	{ 'H', "home", true, NULL, bind_args_home, NULL },
 	{ 0, "no-home", false, NULL, take_no_home, NULL },
@@ -324,10 +329,10 @@ static const struct arg rows[] = {
 
 static struct arg_table table_of(const char *verb)
 {
-	const size_t skipped = strcmp(verb, "shell") == 0 ? 0 : 1;
+	const size_t first = strcmp(verb, "shell") == 0 ? ROW_SHELL : ROW_OTHERS;
 
-	return (struct arg_table){ "apptainer", verb, rows + skipped,
-				   ARRAY_LEN(rows) - skipped };
+	return (struct arg_table){ "apptainer", verb, rows + first,
+				   ARRAY_LEN(rows) - first };
 }
 
 /* --- reading ----------------------------------------------------------------------- */
