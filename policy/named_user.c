@@ -30,15 +30,6 @@ static int read_id(const char *text, uint32_t *ret)
 	return 0;
 }
 
-/* Root is the user 0 in every image. */
-static int check_root(const char *user, const struct named_user *u, struct err *e)
-{
-	if (strcmp(u->name, "root") != 0 || (u->uid == 0 && u->gid == 0))
-		return 0;
-	(void)err_set(e, ERR_USAGE, "-u %.80s: root has the ids 0:0 inside", user);
-	return err_remedy(e, "leave the ids out, or name another user");
-}
-
 int named_user_read(const char *user, struct named_user *ret, struct err *e)
 {
 	const size_t len = strcspn(user, "=");
@@ -62,8 +53,6 @@ int named_user_read(const char *user, struct named_user *ret, struct err *e)
 	if (!group)
 		u.gid = u.uid;
 	memcpy(u.name, user, len);
-	if (check_root(user, &u, e) < 0)
-		return -1;
 	*ret = u;
 	return 0;
 }

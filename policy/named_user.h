@@ -17,6 +17,6 @@ struct named_user {
 bool named_user_is(const char *user);
 
 /* Reads it.  A name has small letters, digits, '_' and '-', and begins with a letter or
- * '_', as useradd(8) has it: it goes into a line of passwd(5).  The name root has no ids
- * but 0. */
+ * '_', as useradd(8) has it: it goes into a line of passwd(5).  policy_user() refuses
+ * other ids for a name that has its own inside, such as root. */
 int named_user_read(const char *user, struct named_user *ret, struct err *e);

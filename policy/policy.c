@@ -507,7 +507,8 @@ static int parse_id(const struct policy *p, const char *text, const struct id_na
 		   "this host's");
 }
 
-/* A name that hutch itself writes into the sandbox's /etc/passwd has one id. */
+/* A name that hutch itself writes into the sandbox's /etc/passwd has one id, and so has
+ * root in every image. */
 static int check_own_name(const struct policy *p, const struct named_user *u,
 			  struct err *e)
 {
@@ -515,7 +516,8 @@ static int check_own_name(const struct policy *p, const struct named_user *u,
 
 	while (n->name && strcmp(u->name, n->name) != 0)
 		n++;
-	if (!n->name || policy_has_image_user(p) || (u->uid == n->id && u->gid == n->id))
+	if (!n->name || (u->uid == n->id && u->gid == n->id) ||
+	    (policy_has_image_user(p) && n != user_names)) /* the first is root */
 		return 0;
 	(void)err_set(e, ERR_USAGE, "-u %.80s: %s has the ids %u:%u inside", p->user,
 		      n->name, n->id, n->id);
