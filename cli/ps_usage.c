@@ -1,5 +1,7 @@
 #include "cli/ps_usage.h"
 
+#include <limits.h>
+
 #include "base/mem.h"
 #include "base/own.h"
 #include "cli/ps_row.h"
@@ -21,7 +23,7 @@ static bool look(const struct row *r, bool has_cpu, struct consumption *ret)
 	if (path || !cgroup.text)
 		return path && cgroup_look(path, has_cpu, ret);
 	return json_view_integer(json_view_get(r->info, "pid"), &pid) && pid > 0 &&
-	       watchdog_look((pid_t)pid, ret);
+	       pid <= INT_MAX && watchdog_look((pid_t)pid, ret);
 }
 
 static struct sample measure(const struct row *r, bool has_cpu)
