@@ -134,6 +134,6 @@ int args_count(const struct args *a, char *const *words, size_t min, size_t max,
 
 	while (words[n])
 		n++;
-	return n < min || n > max ? err_set(e, ERR_USAGE, "usage: hutch-oci %s", a->usage)
+	return n < min || n > max ? err_set(e, ERR_USAGE, "usage: hutch oci %s", a->usage)
 				  : 0;
 }

@@ -285,7 +285,7 @@ static int exec_with(const struct exec_flags *f, const struct globals *g, char *
 
 	if (!words[0] || (!f->process && !words[1]))
 		return err_set(e, ERR_USAGE,
-			       "usage: hutch-oci exec [FLAG]... ID "
+			       "usage: hutch oci exec [FLAG]... ID "
 			       "(--process FILE | COMMAND [ARG]...)");
 	if (f->cgroup)
 		return err_set(e, ERR_UNSUPPORTED,

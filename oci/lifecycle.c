@@ -234,19 +234,20 @@ int update_verb(const struct globals *g, char **argv, struct err *e)
 		  "JSON of limits; - is stdin" },
 		{ "memory", 0, ARGS_TEXT, &values[0], "BYTES", "the most memory" },
 		{ "memory-reservation", 0, ARGS_TEXT, &values[1], "BYTES",
-		  "memory that is taken from it last" },
+		  "the memory that reclaim leaves to it" },
 		{ "memory-swap", 0, ARGS_TEXT, &values[2], "BYTES", "memory and swap" },
 		{ "cpu-share", 0, ARGS_TEXT, &values[3], "N",
 		  "the weight, 1024 by default" },
 		{ "cpu-shares", 0, ARGS_TEXT, &values[3], "N", "the same" },
 		{ "cpu-quota", 0, ARGS_TEXT, &values[4], "US",
-		  "time of processors a period" },
+		  "processor time in each period" },
 		{ "cpu-period", 0, ARGS_TEXT, &values[5], "US",
 		  "the length of a period" },
 		{ "cpuset-cpus", 0, ARGS_TEXT, &values[6], "LIST", "the processors" },
 		{ "cpuset-mems", 0, ARGS_TEXT, &values[7], "LIST", "the memory nodes" },
 		{ "pids-limit", 0, ARGS_TEXT, &values[8], "N", "the most processes" },
-		{ "blkio-weight", 0, ARGS_TEXT, &values[9], "N", "the weight at disks" },
+		{ "blkio-weight", 0, ARGS_TEXT, &values[9], "N",
+		  "the share of disk I/O" },
 	};
 	const struct args a = { "update [OPTIONS] ID", flags, ARRAY_LEN(flags), false };
 	AUTO_STATE struct state s = { .folder = -1 };
