@@ -2,8 +2,9 @@
  *
  * Where the host has cgroup v2 alone, the mount is the container's own cgroup.  Where it has
  * hierarchies of v1, the mount is a read-only tmpfs with a folder for each of them in which
- * the container has a cgroup, and `unified` for that of v2, as the host has them.  The
- * engine's cgroups are not shown: those are where the container has none of its own. */
+ * the container has a cgroup, and `unified` for that of v2, as the host has them.
+ * Where the container has no cgroup of its own, no folder is shown: it is in its engine's
+ * cgroup there. */
 #pragma once
 
 struct config;

@@ -17,7 +17,7 @@
 
 #define FOLDER (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
-/* A line of at most 8 bytes for each of the 4,194,304 processes that a kernel can have. */
+/* A line has at most 8 bytes, and a kernel at most 4,194,304 processes. */
 #define PIDS_MAX (32u << 20)
 
 struct level {

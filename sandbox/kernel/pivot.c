@@ -60,8 +60,8 @@ static int uncover(int root, struct err *e)
 	return covered ? err_set(e, ERR_INTERNAL, "the old root is still in reach") : 0;
 }
 
-/* Only after pivot_root(2) is the new root none of the mounts below the old one: what it
- * shares with the host, it keeps sharing. */
+/* The old root becomes a slave only after pivot_root(2): before that the new root lies below
+ * it, and would stop sharing mounts with the host, too. */
 static int part(int old, struct err *e)
 {
 	struct mount_attr slave = { .propagation = KERNEL_MS_SLAVE };
@@ -73,17 +73,17 @@ static int part(int old, struct err *e)
 
 /* With "." as both arguments of pivot_root(2) the old root ends up over the new one at the
  * same place, and is then taken off. */
-int pivot_into(int root, bool parts, struct err *e)
+int pivot_into(int root, bool is_shared, struct err *e)
 {
-	AUTO_CLOSE int old = parts ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	AUTO_CLOSE int old = is_shared ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 
-	if (parts && old < 0)
+	if (is_shared && old < 0)
 		return err_sys(e, "open the old root");
 	if (fchdir(root) < 0)
 		return err_sys(e, "enter the new root");
 	if (sys_pivot_root(".", ".") < 0)
 		return err_sys(e, "pivot_root");
-	if (parts && part(old, e) < 0)
+	if (is_shared && part(old, e) < 0)
 		return -1;
 	if (uncover(root, e) < 0)
 		return -1;

@@ -8,7 +8,7 @@ struct err;
 /* Needs: `root`, a descriptor of the root of a mount that covers "/"; CAP_SYS_ADMIN over
  * the mount namespace.  Does: pivot_root(2), then unmounts the old root, and each mount
  * that lay over "/" beside `root`.  Leaves: the working directory at the new root, and the
- * old one out of reach.  Fails if any mount still covers the new root.  With `parts`, the
- * old root's mounts are parted from the host's first, which share them: the kernel would
- * hand the unmounting on to the host. */
-int pivot_into(int root, bool parts, struct err *e);
+ * old one out of reach.  Fails if any mount still covers the new root.  `is_shared`: the
+ * old root shares mounts with the host.  They are made slaves of the host's first;
+ * otherwise the kernel would unmount the host's, too. */
+int pivot_into(int root, bool is_shared, struct err *e);

@@ -70,8 +70,7 @@ struct raw_step {
 	mode_t mode, parent_mode; /* of files and of missing parents; 0: 0755 */
 	dev_t device;	     /* RAW_DEVICE */
 	uint32_t uid, gid;   /* RAW_DEVICE: the owner */
-	const char *
-		remedy; /* borrowed; RAW_MOUNT: where the kernel refuses it; NULL: none */
+	const char *remedy;  /* borrowed; RAW_MOUNT: where that is refused; NULL: none */
 	const char *from;    /* borrowed: the words behind the step, for errors; NULL: none */
 };
 

@@ -188,7 +188,7 @@ static inline void scene_first(void (*play)(void *), void *arg)
 	scene_inside(CLONE_NEWNS | CLONE_NEWPID, 1000, scene_fork_first, &f);
 }
 
-/* Whether a file has this short text, and no more. */
+/* Tells whether a file has this short text, and no more. */
 static inline bool scene_holds(const char *path, const char *text)
 {
 	char got[64] = { 0 };
@@ -253,7 +253,7 @@ static inline unsigned scene_open_fds(void)
 	return count;
 }
 
-/* Whether something can be read from `fd` within `ms`. */
+/* Tells whether something can be read from `fd` within `ms`. */
 static inline bool scene_readable(int fd, int ms)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
