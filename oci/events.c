@@ -9,7 +9,23 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "oci/args.h"
+#include "oci/cgroups_v1.h"
 #include "oci/verbs.h"
+
+/* The container's folders in those hierarchies of v1 that count in v2's stead. */
+struct folders_v1 {
+	char *memory, *pids; /* owned; NULL: v2 counts it */
+};
+
+static void take_folder(const char *controller, const char *folder, void *arg)
+{
+	struct folders_v1 *v1 = arg;
+
+	if (!strcmp(controller, "memory"))
+		v1->memory = text_copy(folder);
+	else if (!strcmp(controller, "pids"))
+		v1->pids = text_copy(folder);
+}
 
 /* Reads one number of a file of the cgroup: the first, or the one behind `key`. */
 static uint64_t read_number(const char *cgroup, const char *name, const char *key)
@@ -26,8 +42,31 @@ static uint64_t read_number(const char *cgroup, const char *name, const char *ke
 	return at ? strtoull(at + (key ? strlen(key) : 0), NULL, 10) : 0;
 }
 
+static void write_memory(struct buffer *b, const char *v2, const char *v1)
+{
+	const char *folder = v1 ? v1 : v2;
+	const char *usage = v1 ? "memory.usage_in_bytes" : "memory.current";
+	const char *limit = v1 ? "memory.limit_in_bytes" : "memory.max";
+
+	json_write_open(b, "memory", "{");
+	json_write_open(b, "usage", "{");
+	json_write_number(b, "usage", (int64_t)read_number(folder, usage, NULL));
+	json_write_number(b, "limit", (int64_t)read_number(folder, limit, NULL));
+	json_write_close(b, "}}");
+}
+
+static void write_pids(struct buffer *b, const char *folder)
+{
+	json_write_open(b, "pids", "{");
+	json_write_number(b, "current",
+			  (int64_t)read_number(folder, "pids.current", NULL));
+	json_write_number(b, "limit", (int64_t)read_number(folder, "pids.max", NULL));
+	json_write_close(b, "}");
+}
+
 static char *write_stats(const struct state *s)
 {
+	struct folders_v1 v1 = { 0 };
 	struct buffer b;
 	const char *c = s->cgroup;
 
@@ -45,15 +84,13 @@ static char *write_stats(const struct state *s)
 	json_write_number(&b, "user",
 			  (int64_t)read_number(c, "cpu.stat", "user_usec ") * 1000);
 	json_write_close(&b, "}}");
-	json_write_open(&b, "memory", "{");
-	json_write_open(&b, "usage", "{");
-	json_write_number(&b, "usage", (int64_t)read_number(c, "memory.current", NULL));
-	json_write_number(&b, "limit", (int64_t)read_number(c, "memory.max", NULL));
-	json_write_close(&b, "}}");
-	json_write_open(&b, "pids", "{");
-	json_write_number(&b, "current", (int64_t)read_number(c, "pids.current", NULL));
-	json_write_number(&b, "limit", (int64_t)read_number(c, "pids.max", NULL));
-	json_write_close(&b, "}}}\n");
+	if (s->v1)
+		cgroups_v1_each(s->v1, take_folder, &v1);
+	write_memory(&b, c, v1.memory);
+	write_pids(&b, v1.pids ? v1.pids : c);
+	free(v1.memory);
+	free(v1.pids);
+	json_write_close(&b, "}}\n");
 	return json_write_end(&b);
 }
 

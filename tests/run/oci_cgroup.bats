@@ -46,6 +46,18 @@ deep_holds() {
 	[[ ! -e $cgroup && ! -e /proc/$pid/root ]]
 }
 
+@test "events --stats tells memory and processes in either version of cgroups" {
+	bundle '.process.args = ["sleep", "1000"] | .linux.resources |= {pids: {limit: 77}, memory: {limit: 67108864}}'
+	catch oci create box </dev/null
+	if ((status)); then
+		[[ $stderr == *linux.resources.* ]]
+		no_cgroup
+	fi
+	oci start box
+	oci events --stats box | jq -e '.type == "stats" and .id == "box" and (.data |
+		.pids == {current: 1, limit: 77} and .memory.usage.limit == 67108864 and .memory.usage.usage > 0)'
+}
+
 # without_v2 FUNCTION: runs a function where only cgroup v1 is mounted.
 without_v2() {
 	is_root || skip "only root can hide the v2 hierarchy"
