@@ -154,7 +154,7 @@ USES_egress/gate := base policy/egress sandbox/kernel egress
 FILES_egress/launch := egress egress_news egress_orders refused_host
 USES_egress/launch := base policy/json policy/egress sandbox/kernel egress egress/gate
 
-FILES_sandbox/cgroup := cgroup cgroup_limits delegate delegate_remedy scope watchdog
+FILES_sandbox/cgroup := cgroup cgroup_limits cgroup_remove delegate delegate_remedy scope watchdog
 USES_sandbox/cgroup := base policy sandbox/kernel
 
 FILES_sandbox/state := saved_spec pools registry registry_end registry_look registry_name \

@@ -1,9 +1,7 @@
 #include "sandbox/cgroup/cgroup.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,16 +16,10 @@
 #include "base/own.h"
 #include "policy/policy.h"
 #include "sandbox/cgroup/cgroup_limits.h"
+#include "sandbox/cgroup/cgroup_remove.h"
 #include "sandbox/cgroup/watchdog.h"
-#include "sandbox/kernel/cgroup_tree.h"
 
-#define PREFIX "hutch-"
-#define LEAF   "sup"
-#define CMDS   "cmds"
-#define EXEC   "exec"
-
-/* The time in ms that cgroup_remove() waits for killed processes to leave a cgroup. */
-#define GONE_MS 5000
+#define LEAF "sup"
 
 /* The controllers that count memory and processes for the result; they are enabled,
  * where available, even without a limit. */
@@ -54,8 +46,8 @@ int cgroup_place(struct cgroup *c, const struct policy *policy, struct err *e)
 
 	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
 		return err_sys(e, "getrandom");
-	(void)snprintf(c->name, sizeof(c->name), PREFIX "%d-%016llx", (int)getpid(),
-		       (unsigned long long)random);
+	(void)snprintf(c->name, sizeof(c->name), CGROUP_PREFIX "%d-%016llx",
+		       (int)getpid(), (unsigned long long)random);
 	return delegate_find(&c->parent, policy, needed(&policy->limits), c->waiter, e);
 }
 
@@ -69,83 +61,6 @@ static int lock_folder(int folder, struct err *e)
 		if (errno != EINTR)
 			own_close(&fd);
 	return fd < 0 ? err_sys(e, "lock a cgroup's folder") : fd_take(&fd);
-}
-
-static int open_below(int folder, const char *name)
-{
-	return openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
-
-/* Waits until no process is left in the cgroup, at most GONE_MS for each change.
- * The kernel signals POLLPRI on cgroup.events when the last process is gone. */
-static void wait_until_empty(int folder)
-{
-	AUTO_CLOSE int events = openat(folder, "cgroup.events", O_RDONLY | O_CLOEXEC);
-	struct pollfd change = { .fd = events, .events = POLLPRI };
-	char text[128];
-	ssize_t len;
-
-	while (events >= 0 && (len = pread(events, text, sizeof(text) - 1, 0)) > 0) {
-		text[len] = '\0';
-		if (!strstr(text, "populated 1") || poll(&change, 1, GONE_MS) == 0)
-			return;
-	}
-}
-
-static void remove_leaf(int folder, const char *name)
-{
-	if (unlinkat(folder, name, AT_REMOVEDIR) == 0 || errno != EBUSY)
-		return;
-	wait_until_empty(folder);
-	(void)unlinkat(folder, name, AT_REMOVEDIR); /* if this fails, the next launch
-						     * removes the folder */
-}
-
-/* Removes a leaf whose processes were killed, and the cgroups that a command may have made
- * below it, where it could write to the leaf. */
-static void remove_killed(int folder, const char *name)
-{
-	struct err e = { 0 };
-
-	if (cgroup_tree_remove(folder, name, &e) == 0 || e.kind != ERR_BUSY)
-		return;
-	wait_until_empty(folder);
-	(void)cgroup_tree_remove(folder, name, NULL); /* if this fails, the next launch
-						       * removes the folder */
-}
-
-static void remove_folder(int parent, const char *name)
-{
-	AUTO_CLOSE int folder = open_below(parent, name);
-
-	if (folder < 0)
-		return;
-	/* A failure is ignored: if the making of a cgroup failed halfway, its folder
-	 * may have no cgroup.kill. */
-	(void)io_write_proc(folder, "cgroup.kill", "1", NULL);
-	remove_killed(folder, CMDS);
-	remove_killed(folder, EXEC);
-	(void)unlinkat(parent, name, AT_REMOVEDIR); /* if this fails, the next launch
-						     * removes the folder */
-}
-
-/* Removes the cgroups whose launcher died: a living launcher holds a lock on its
- * folder.  The caller holds the parent's lock. */
-static void sweep(int parent)
-{
-	int again = open_below(parent, ".");
-	DIR *dir = again < 0 ? NULL : fdopendir(again);
-	struct dirent *entry;
-
-	while (dir && (entry = readdir(dir))) {
-		if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)))
-			continue;
-		AUTO_CLOSE int old = open_below(parent, entry->d_name);
-		if (old >= 0 && flock(old, LOCK_EX | LOCK_NB) == 0)
-			remove_folder(parent, entry->d_name);
-	}
-	if (dir)
-		(void)closedir(dir); /* an error is harmless: the folder was only read */
 }
 
 static int move_process(int folder, const char *leaf, pid_t pid, struct err *e)
@@ -188,15 +103,15 @@ static void leave_leaf(const struct cgroup *c, pid_t companion)
 			return;
 	}
 	if (companion)
-		/* If a process cannot be moved, remove_leaf() fails too, and the leaf
+		/* If a process cannot be moved, cgroup_remove_leaf() fails too, and the leaf
 		 * stays. */
 		(void)move_process(c->parent.fd, ".", companion, NULL);
 	if (c->waiter && getppid() == c->waiter)
 		(void)move_process(c->parent.fd, ".", c->waiter, NULL);
 	(void)move_process(c->parent.fd, ".", getpid(), NULL);
-	/* remove_leaf() waits until the leaf is empty: a launcher that was killed
+	/* cgroup_remove_leaf() waits until the leaf is empty: a launcher that was killed
 	 * stays in it until the kernel has removed its process. */
-	remove_leaf(c->parent.fd, LEAF);
+	cgroup_remove_leaf(c->parent.fd, LEAF);
 }
 
 /* Enables the controllers `wanted`.  Only those that are also in `needs` must
@@ -222,13 +137,13 @@ static int make_leaf(int folder, const char *name, int *ret_fd, struct err *e)
 {
 	if (mkdirat(folder, name, 0755) < 0)
 		return err_sys(e, "make a cgroup");
-	*ret_fd = open_below(folder, name);
+	*ret_fd = cgroup_open_below(folder, name);
 	return *ret_fd < 0 ? err_sys(e, "open a cgroup") : 0;
 }
 
 static int make_leaves(struct cgroup *c, struct err *e)
 {
-	if (make_leaf(c->folder, CMDS, &c->cmds, e) < 0)
+	if (make_leaf(c->folder, CGROUP_CMDS, &c->cmds, e) < 0)
 		return -1;
 	if (!c->is_split) {
 		c->into = fcntl(c->cmds, F_DUPFD_CLOEXEC, 0);
@@ -237,7 +152,7 @@ static int make_leaves(struct cgroup *c, struct err *e)
 	c->procs = openat(c->cmds, "cgroup.procs", O_WRONLY | O_CLOEXEC);
 	if (c->procs < 0)
 		return err_sys(e, "open cgroup.procs");
-	return make_leaf(c->folder, EXEC, &c->into, e);
+	return make_leaf(c->folder, CGROUP_EXEC, &c->into, e);
 }
 
 static int make(struct cgroup *c, const struct limits *l, pid_t companion, struct err *e)
@@ -247,7 +162,7 @@ static int make(struct cgroup *c, const struct limits *l, pid_t companion, struc
 	AUTO_CLOSE int lock = lock_folder(c->parent.fd, e);
 	if (lock < 0)
 		return -1;
-	sweep(c->parent.fd);
+	cgroup_sweep(c->parent.fd);
 	if (enter_leaf(c, companion, e) < 0 || enable(c->parent.fd, wanted, needs, e) < 0)
 		return -1;
 	if (make_leaf(c->parent.fd, c->name, &c->folder, e) < 0)
@@ -308,7 +223,7 @@ int cgroup_update(const struct cgroup *c, const struct limits *was,
 
 char *cgroup_commands_path(const struct cgroup *c)
 {
-	return text_format("%s/%s/" CMDS, c->parent.path, c->name);
+	return text_format("%s/%s/" CGROUP_CMDS, c->parent.path, c->name);
 }
 
 /* Returns the number behind `key` in a file of the cgroup, or 0 if there is no such
@@ -400,7 +315,7 @@ void cgroup_remove(struct cgroup *c, pid_t companion)
 	AUTO_CLOSE int lock = lock_folder(c->parent.fd, NULL);
 	(void)lock; /* without the lock another launch may remove the same folder,
 		     * which does no harm */
-	remove_folder(c->parent.fd, c->name);
+	cgroup_remove_folder(c->parent.fd, c->name);
 	own_close(&c->folder);
 	if (c->parent.is_own && !c->parent.is_scope)
 		leave_leaf(c, companion);
