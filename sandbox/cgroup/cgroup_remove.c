@@ -41,7 +41,9 @@ void cgroup_remove_leaf(int folder, const char *name)
 {
 	if (unlinkat(folder, name, AT_REMOVEDIR) == 0 || errno != EBUSY)
 		return;
-	wait_until_empty(folder);
+	AUTO_CLOSE int leaf = cgroup_open_below(folder, name);
+	if (leaf >= 0)
+		wait_until_empty(leaf);
 	(void)unlinkat(folder, name, AT_REMOVEDIR); /* if this fails, the next launch
 						     * removes the folder */
 }
