@@ -280,7 +280,7 @@ FILES_gateway := action_server box box_id command connect_frames copy download e
     e2b_connect e2b_envd e2b_files e2b_filesystem e2b_input e2b_process e2b_sandbox e2b_watch epochs fields \
     free_memory gateway guard http image_build job job_box job_build keys listen loop mcp_sse native_api native_methods \
     native_stream order request_log runtime_api serve_confine settings spawner spawn_link survey upload
-USES_gateway := base policy/json policy archive store sandbox/kernel sandbox/state sandbox/launch cli/common \
+USES_gateway := base policy/json policy archive store sandbox/kernel sandbox/state sandbox/plan sandbox/launch cli/common \
     rootfs-tools/layers gateway/zip gateway/relay
 
 FILES_gateway/route := asks client client_ask client_pass client_reply client_turn connector connector_confine decide dials figures front merge phase pods request

@@ -1,8 +1,10 @@
 #include "gateway/settings.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/list.h"
@@ -11,8 +13,23 @@
 #include "gateway/serve.h"
 #include "policy/egress_policy.h"
 #include "policy/policy.h"
+#include "sandbox/plan/volumes.h"
 
 /* --- the options of sandboxes ---------------------------------------------------- */
+
+/* Refuses a folder that is not there: with it no sandbox would start.  Its rights are
+ * judged by each start, which may be another user's (docs/hutch-run.md). */
+static int check_folders(const struct policy *p, struct err *e)
+{
+	for (size_t i = 0; i < p->volume_count; i++) {
+		const struct volume *v = &p->volumes[i];
+
+		if (v->source && access(v->source, F_OK) < 0 &&
+		    (errno == ENOENT || errno == ENOTDIR))
+			return volumes_source_missing(v, e);
+	}
+	return 0;
+}
 
 static int check_words(const struct run_options *o, struct err *e)
 {
@@ -25,7 +42,7 @@ static int check_words(const struct run_options *o, struct err *e)
 		return err_set(e, ERR_USAGE,
 			       "--help, --main and --lease make no sense for a server");
 	o->policy->takes_actions = true; /* each request has its own command */
-	return policy_check(o->policy, e);
+	return policy_check(o->policy, e) < 0 ? -1 : check_folders(o->policy, e);
 }
 
 /* Reads these words as `hutch create` reads its own. */

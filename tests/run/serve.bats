@@ -1182,6 +1182,8 @@ made_over_tls() {
 	refused "behind --: '--' is no option" -- --keep --
 	refused 'behind --: --memory' -- --memory 1x
 	refused 'behind --: --help, --main and --lease make no sense' -- --main
+	refused "behind --: mount $T/none: no such folder on the host.*" -- -v "$T/none:/x"
+	refused "behind --: mount $T/shared/file/x: Not a directory.*" -- --workspace "$T/shared/file/x"
 }
 
 # --- confinement ------------------------------------------------------------------
