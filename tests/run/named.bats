@@ -411,6 +411,20 @@ narrow() {
 	(($(value '[0]["memory_bytes"]') > 0))
 }
 
+@test "ps measures no process by a number that is no pid" {
+	local info
+	make box
+	hutch inspect box
+	pid=$(value '[0]["pid"]')
+	supervisor=$(ps -o ppid= -p "$pid")
+	info=$(find "$XDG_RUNTIME_DIR" -path '*/box/info')
+	sed -i -e 's/"cgroup":"[^"]*"/"cgroup":null/' -e "s/\"pid\":$pid\\b/\"pid\":$((pid + (1 << 32)))/" "$info"
+	kill -STOP $supervisor
+	hutch ps --json
+	kill -CONT $supervisor
+	[[ $status == 0 && $(value '[0]["pids"]') == null ]]
+}
+
 @test "stats and events tell what is used and what has happened" {
 	make box
 	"$HUTCH" exec box true
