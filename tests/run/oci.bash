@@ -64,7 +64,7 @@ gone() {
 # no_cgroup: ends a test whose container could have no cgroup, which is a failure for root.
 no_cgroup() {
 	! is_root || false
-	skip "this user may make no cgroup here"
+	skip "this host has no cgroup that this user may write to"
 }
 
 remove_containers() {
