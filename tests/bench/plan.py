@@ -246,8 +246,9 @@ class PreparedEtc:
               f"/run/user/{os.geteuid()}/hutch", f"/tmp/hutch-{os.geteuid()}")
 
     def __init__(self, hutch):
-        done = subprocess.run([*hutch[:-1], "/usr/bin/cat", "/proc/self/mountinfo"],
-                              capture_output=True, text=True, check=True)
+        for _ in range(2):  # the first launch makes the folder, for the second
+            done = subprocess.run([*hutch[:-1], "/usr/bin/cat", "/proc/self/mountinfo"],
+                                  capture_output=True, text=True, check=True)
         lines = [line.split() for line in done.stdout.splitlines()]
         self.mounts = [words[4] for words in lines]
         entry = [words[3] for words in lines if words[4] == "/etc"]
