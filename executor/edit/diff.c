@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/fnv1a.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 
@@ -112,10 +113,8 @@ static bool spend(struct matcher *m, size_t steps)
  * limit on steps. */
 static uint32_t hash_of(struct bytes line)
 {
-	uint64_t h = 0xcbf29ce484222325u;
+	const uint64_t h = fnv1a(FNV1A_START, line.data, line.len);
 
-	for (size_t i = 0; i < line.len; i++)
-		h = (h ^ line.data[i]) * 0x100000001b3u;
 	return (uint32_t)(h ^ h >> 32);
 }
 

@@ -6,20 +6,15 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/fnv1a.h"
 #include "base/own.h"
 #include "base/worker.h"
 #include "rootfs-tools/changes/upper_scan.h"
 #include "sandbox/root/jail.h"
 
-#define FNV_START 0xcbf29ce484222325u
-#define FNV_PRIME 0x100000001b3u
-
 static void add(struct count *c, const void *data, size_t len)
 {
-	const uint8_t *at = data;
-
-	for (size_t i = 0; i < len; i++)
-		c->sum = (c->sum ^ at[i]) * FNV_PRIME;
+	c->sum = fnv1a(c->sum, data, len);
 }
 
 static void add_item(struct count *c, const struct upper_scan_item *item)
@@ -45,7 +40,7 @@ int count_tree(int folder, struct count *ret, struct err *e)
 {
 	struct upper_scan d = { 0 };
 	struct upper_scan_item item;
-	struct count c = { .sum = FNV_START };
+	struct count c = { .sum = FNV1A_START };
 	int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), more;
 
 	if (again < 0)

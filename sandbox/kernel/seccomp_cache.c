@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 
+#include "base/fnv1a.h"
 #include "base/mem.h"
 #include "base/own.h"
 
@@ -22,21 +23,11 @@ struct header {
 
 static const char magic[8] = "hutchBPF";
 
-#define FNV_START 0xcbf29ce484222325u
 #define NAME_LEN  17
-
-static uint64_t fnv1a(uint64_t hash, const void *bytes, size_t len)
-{
-	const unsigned char *p = bytes;
-
-	for (size_t i = 0; i < len; i++)
-		hash = (hash ^ p[i]) * 0x100000001b3u;
-	return hash;
-}
 
 static void put_name(char name[NAME_LEN], const struct seccomp_key *key)
 {
-	const unsigned long long hash = fnv1a(FNV_START, key->bytes, key->len);
+	const unsigned long long hash = fnv1a(FNV1A_START, key->bytes, key->len);
 
 	(void)snprintf(name, NAME_LEN, "%016llx", hash); /* the 16 digits of a hash
 							  * always fit */
@@ -105,7 +96,7 @@ static bool is_right(const struct header *h, const char *body,
 {
 	const size_t len = key->len + h->count * sizeof(struct sock_filter);
 
-	return h->sum == fnv1a(FNV_START, body, len) &&
+	return h->sum == fnv1a(FNV1A_START, body, len) &&
 	       memcmp(body, key->bytes, key->len) == 0;
 }
 
@@ -165,7 +156,7 @@ int seccomp_cache_put(int dir, const struct seccomp_key *key,
 				 { (void *)insns, size } };
 
 	memcpy(h.magic, magic, sizeof(magic));
-	h.sum = fnv1a(fnv1a(FNV_START, key->bytes, key->len), insns, size);
+	h.sum = fnv1a(fnv1a(FNV1A_START, key->bytes, key->len), insns, size);
 	put_name(name, key);
 	(void)snprintf(temp, sizeof(temp), "%s.tmp", name); /* `temp` has room for
 							     * NAME_LEN and ".tmp" */

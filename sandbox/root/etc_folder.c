@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/fnv1a.h"
 #include "base/io.h"
 #include "base/kernel.h"
 #include "base/list.h"
@@ -144,12 +145,9 @@ static char *key_of(const struct plan *p)
 
 static void put_name(char name[NAME_SIZE], const char *key)
 {
-	uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+	const unsigned long long hash = fnv1a(FNV1A_START, key, strlen(key));
 
-	for (const char *c = key; *c; c++)
-		hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
-	/* 16 digits always fit */
-	(void)snprintf(name, NAME_SIZE, "%016llx", (unsigned long long)hash);
+	(void)snprintf(name, NAME_SIZE, "%016llx", hash); /* 16 digits always fit */
 }
 
 /* --- an entry that exists --------------------------------------------------------- */

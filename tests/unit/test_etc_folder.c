@@ -237,6 +237,14 @@ static void add_to_key(const char *entry)
 	assert_int_equal(write(fd, "more\n", 5), 5);
 }
 
+static void replace_key_by_fifo(const char *entry)
+{
+	AUTO_FREE char *path = text_format("%s/key", entry);
+
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(mkfifo(path, 0600), 0);
+}
+
 static void open_to_group(const char *entry)
 {
 	assert_int_equal(chmod(entry, 0770), 0);
@@ -273,6 +281,11 @@ static void expect_anew(void **state, void (*spoil)(const char *entry))
 static void test_an_entry_with_another_key_is_made_anew(void **state)
 {
 	expect_anew(state, add_to_key);
+}
+
+static void test_a_fifo_in_place_of_the_key_is_not_waited_for(void **state)
+{
+	expect_anew(state, replace_key_by_fifo);
 }
 
 static void test_an_entry_that_others_may_write_to_is_made_anew(void **state)
@@ -388,6 +401,9 @@ int main(void)
 			setup, scene_teardown),
 		cmocka_unit_test_setup_teardown(
 			test_an_entry_with_another_key_is_made_anew, setup,
+			scene_teardown),
+		cmocka_unit_test_setup_teardown(
+			test_a_fifo_in_place_of_the_key_is_not_waited_for, setup,
 			scene_teardown),
 		cmocka_unit_test_setup_teardown(
 			test_an_entry_that_others_may_write_to_is_made_anew, setup,
