@@ -242,10 +242,9 @@ class PreparedEtc:
     """The folder that a launch mounts as /etc (sandbox/root/etc_folder.h), and the mounts
     in /etc that the launch makes all the same."""
 
-    STATES = (f"{os.environ.get('XDG_RUNTIME_DIR', '')}/hutch",
-              f"/run/user/{os.geteuid()}/hutch", f"/tmp/hutch-{os.geteuid()}")
-
     def __init__(self, hutch):
+        states = (f"{os.environ.get('XDG_RUNTIME_DIR', '')}/hutch",
+                  f"/run/user/{os.geteuid()}/hutch", f"/tmp/hutch-{os.geteuid()}")
         for _ in range(2):  # the first launch makes the folder, for the second
             done = subprocess.run([*hutch[:-1], "/usr/bin/cat", "/proc/self/mountinfo"],
                                   capture_output=True, text=True, check=True)
@@ -253,7 +252,7 @@ class PreparedEtc:
         self.mounts = [words[4] for words in lines]
         entry = [words[3] for words in lines if words[4] == "/etc"]
         paths = [os.path.join(state, *entry[0].split("/")[-3:])
-                 for state in self.STATES] if entry else []
+                 for state in states] if entry else []
         self.folder = next(filter(os.path.isdir, paths), None)
 
 
