@@ -12,3 +12,16 @@ const char *path_below(const char *path, const char *folder)
 		return NULL;
 	return path + len;
 }
+
+bool path_is_plain(const char *path)
+{
+	if (*path != '/')
+		return false;
+	for (const char *name = path; *name == '/'; name += strcspn(name, "/")) {
+		const size_t len = strcspn(++name, "/");
+		const bool has_dots = len <= 2 && !strncmp(name, "..", len);
+		if (has_dots) /* an empty name, too */
+			return false;
+	}
+	return true;
+}

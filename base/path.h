@@ -1,6 +1,10 @@
 /* path -- absolute paths, or paths below one folder, as texts: without "//", ".",
  * "..", and without a "/" at their ends. */
 #pragma once
+#include <stdbool.h>
+
+/* Tells whether the path is absolute and such a text. */
+bool path_is_plain(const char *path);
 
 /* Returns the part of `path` behind `folder`: "" if both are the same, "/rest" if
  * `path` lies below `folder`, else NULL.  Borrowed from `path`. */

@@ -86,9 +86,13 @@ int resolve_open(int folder, const char *path, const struct open_how *how)
 
 int resolve_open_real(const char *path, int flags)
 {
-	const struct open_how how = { .flags = (unsigned)flags | O_CLOEXEC,
-				      .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS };
+	struct open_how how = { .flags = (unsigned)flags | O_CLOEXEC,
+				.resolve = RESOLVE_NO_SYMLINKS };
+	const int fd = sys_openat2(AT_FDCWD, path, &how);
 
+	if (fd >= 0 || errno != ENOSYS)
+		return fd;
+	how.resolve |= RESOLVE_BENEATH;
 	AUTO_CLOSE int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return root < 0 ? -1 : resolve_open(root, path[1] ? path + 1 : ".", &how);
 }

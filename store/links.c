@@ -11,6 +11,7 @@
 #include "base/kernel.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "base/path.h"
 #include "base/path_walk.h"
 
 /* A walk along a path, from the host's root. */
@@ -86,24 +87,12 @@ static int read_link(void *context, const char *name, char *to)
 	return 0;
 }
 
-/* Tells whether the path has no empty name, no "." and no "..". */
-static bool is_plain(const char *path)
-{
-	for (const char *name = path; *name == '/'; name += strcspn(name, "/")) {
-		const size_t len = strcspn(++name, "/");
-		const bool has_dots = len <= 2 && !strncmp(name, "..", len);
-		if (has_dots) /* an empty name, too */
-			return false;
-	}
-	return true;
-}
-
 /* Tells whether the path exists and has no link, with one look-up by the kernel. */
 static bool is_real(const char *path)
 {
 	const struct open_how how = { .flags = O_PATH | O_CLOEXEC,
 				      .resolve = RESOLVE_NO_SYMLINKS };
-	AUTO_CLOSE int fd = is_plain(path) ? sys_openat2(AT_FDCWD, path, &how) : -1;
+	AUTO_CLOSE int fd = path_is_plain(path) ? sys_openat2(AT_FDCWD, path, &how) : -1;
 
 	return fd >= 0;
 }

@@ -49,41 +49,66 @@ char *volumes_home(uid_t uid)
 	return home;
 }
 
-/* Tells whether `st` is the folder `home` or one above it.  Both are compared as inodes,
- * since a link may lead to either.  A home that is / is that of no person. */
-static bool has_home(const struct stat *st, const char *home)
+/* Returns a text that names the inode. */
+static char *inode_of(const struct stat *st)
+{
+	return text_format("%llx:%llx", (unsigned long long)st->st_dev,
+			   (unsigned long long)st->st_ino);
+}
+
+/* Lists the inodes of the folder `home` and of those above it.  Inodes are compared, since
+ * a link may lead to each of them.  A home that is / is that of no person. */
+static void list_home(const char *home, struct list *ret)
 {
 	AUTO_FREE char *at = home && *home == '/' ? realpath(home, NULL) : NULL;
-	bool is_there = at && strcmp(at, "/") != 0, is_it = false;
-	struct stat above;
+	bool is_there = at && strcmp(at, "/") != 0;
+	struct stat st;
 
-	while (is_there && !is_it) {
-		is_it = stat(*at ? at : "/", &above) == 0 &&
-			above.st_dev == st->st_dev && above.st_ino == st->st_ino;
+	while (is_there) {
+		AUTO_FREE char *inode = stat(*at ? at : "/", &st) == 0 ? inode_of(&st)
+								       : NULL;
+		if (inode)
+			list_add_once(ret, inode);
 		is_there = *at != '\0';
 		if (is_there)
 			*strrchr(at, '/') = '\0';
 	}
-	return is_it;
+}
+
+/* Returns the first volume that shows one of the inodes; NULL: none does. */
+static const struct volume *find_shown(const struct policy *policy,
+				       const struct list *inodes)
+{
+	for (size_t i = 0; i < policy->volume_count; i++) {
+		const struct volume *v = &policy->volumes[i];
+		struct stat st;
+		if (!v->source || !v->from || stat(v->source, &st) < 0)
+			continue;
+		AUTO_FREE char *inode = inode_of(&st);
+		if (list_has(inodes, inode))
+			return v;
+	}
+	return NULL;
 }
 
 void volumes_tell_home(const struct policy *policy, int to)
 {
-	AUTO_FREE char *listed = volumes_home(geteuid());
+	struct list inodes = { 0 };
 
-	for (size_t i = 0; i < policy->volume_count; i++) {
-		const struct volume *v = &policy->volumes[i];
-		struct stat st;
-		if (!v->source || !v->from || stat(v->source, &st) < 0 ||
-		    (!has_home(&st, getenv("HOME")) && !has_home(&st, listed)))
-			continue;
-		AUTO_FREE char *from = term_escape_line(v->from);
-		note_print_to(to,
-			      "note: %s shows your whole home, .ssh and .aws with it; a "
-			      "folder of it is safer%s", from,
-			      v->is_writable && !v->is_cow ? ", or :ro, :cow" : "");
+	if (!policy->volume_count)
 		return;
-	}
+	AUTO_FREE char *listed = volumes_home(geteuid());
+	list_home(getenv("HOME"), &inodes);
+	list_home(listed, &inodes);
+	const struct volume *v = find_shown(policy, &inodes);
+	list_done(&inodes);
+	if (!v)
+		return;
+	AUTO_FREE char *from = term_escape_line(v->from);
+	note_print_to(to,
+		      "note: %s shows your whole home, .ssh and .aws with it; a "
+		      "folder of it is safer%s",
+		      from, v->is_writable && !v->is_cow ? ", or :ro, :cow" : "");
 }
 
 static void list_below_home(struct list *paths, const char *home)
@@ -343,8 +368,11 @@ static int add_guards(struct plan *p, const struct volume *v, const char *source
 
 char *volumes_resolve(const struct policy *policy, const char *path, struct stat *ret)
 {
-	AUTO_FREE char *real = policy->is_resolved ? text_copy(path) : realpath(path, NULL);
-
+	/* Most paths have no links, which one look-up tells. */
+	if (path_is_plain(path) && look_at(path, ret) == 0)
+		return text_copy(path);
+	AUTO_FREE char *real = policy->is_resolved ? text_copy(path)
+						   : realpath(path, NULL);
 	if (!real || look_at(real, ret) < 0)
 		return NULL;
 	char *result = real;

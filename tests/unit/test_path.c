@@ -33,10 +33,25 @@ static void test_the_rest_of_a_path_follows_its_folder(void **state)
 	}
 }
 
+static void test_a_plain_path_is_told(void **state)
+{
+	static const char *const plain[] = { "/a", "/a/b", "/a/..b", "/a/b...", "/.a" };
+	static const char *const others[] = { "",    "a",      "a/b",	  "/",
+					      "/a/", "//a",    "/a//b",	  "/.",
+					      "/..", "/a/./b", "/a/../b", "/a/.." };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(plain); i++)
+		assert_true(path_is_plain(plain[i]));
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		assert_false(path_is_plain(others[i]));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_rest_of_a_path_follows_its_folder),
+		cmocka_unit_test(test_a_plain_path_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
