@@ -77,6 +77,9 @@ struct step {
 	/* the target is an empty file or folder of a prepared folder (etc_folder.h), to
 	 * be mounted over; STEP_FILE is then a file of the root's tmpfs, mounted there */
 	bool is_placed;
+	/* the source is a prepared folder; it and the STEP_BINDs that follow and are placed
+	 * get the flags of this step together */
+	bool is_prepared;
 	/* the protection watch notices when the host replaces the source
 	 * (protect_watch.h) */
 	bool is_watched;

@@ -29,7 +29,7 @@
 #define COPY_MAX  (1 << 20) /* larger files remain mounts */
 #define ENTRIES	  ".etc"
 #define NAME_SIZE 17
-#define NO_DEVICES (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+#define SHOWN	   (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
 /* The part that a step of the plan gets in the prepared folder. */
 enum part {
@@ -63,6 +63,8 @@ static enum part part_of_bind(const struct step *s)
 	 * mount would not show. */
 	const bool is_open = s->is_public && s->size <= COPY_MAX;
 
+	if (s->attr != SHOWN)
+		return PART_NOT;
 	return s->is_dir ? PART_FOLDER : is_open ? PART_COPY : PART_PLACE;
 }
 
@@ -346,15 +348,29 @@ static void show(struct etc_folder *f, const char *name, const struct stat *tree
 	*ret = (struct step){ .kind = STEP_BIND,
 			      .source = f->source,
 			      .target = f->target,
-			      .attr = MOUNT_ATTR_RDONLY |
-				      NO_DEVICES, /* layer: etc-readonly */
+			      .attr = SHOWN, /* layer: etc-readonly */
 			      .dev = tree->st_dev,
 			      .ino = tree->st_ino,
-			      .is_dir = true };
+			      .is_dir = true,
+			      .is_prepared = true };
 }
 
-/* Copies the steps, with the mount of the folder in front of the first one in /etc, and
- * without those that the folder replaces. */
+/* Tells whether the step binds something over a place in the folder. */
+static bool binds_over(const struct step *s)
+{
+	const enum part part = part_of(s);
+
+	return s->kind == STEP_BIND && (part == PART_FOLDER || part == PART_PLACE);
+}
+
+static void add_placed(struct plan *p, const struct step *s)
+{
+	p->steps[p->count] = *s;
+	p->steps[p->count++].is_placed = true;
+}
+
+/* Copies the steps, without those that the folder replaces.  In front of the first one in
+ * /etc come the mount of the folder and the binds over its places. */
 static void change(struct etc_folder *f, const char *name, const struct stat *tree,
 		   struct plan *p)
 {
@@ -366,12 +382,16 @@ static void change(struct etc_folder *f, const char *name, const struct stat *tr
 	p->count = 0;
 	for (size_t i = 0; i < count; i++) {
 		const enum part part = part_of(&old[i]);
-		if (part != PART_NONE && !f->source)
+		if (part != PART_NONE && !f->source) {
 			show(f, name, tree, &p->steps[p->count++]);
-		if (part == PART_LINK || part == PART_FILE || part == PART_COPY)
-			continue;
-		p->steps[p->count] = old[i];
-		p->steps[p->count++].is_placed = part != PART_NONE;
+			for (size_t k = i; k < count; k++)
+				if (binds_over(&old[k]))
+					add_placed(p, &old[k]);
+		}
+		if (part == PART_NONE)
+			p->steps[p->count++] = old[i];
+		else if (part == PART_PLACE && old[i].kind == STEP_FILE)
+			add_placed(p, &old[i]);
 	}
 }
 

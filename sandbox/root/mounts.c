@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/path.h"
 #include "sandbox/kernel/mount_api.h"
 #include "sandbox/kernel/mount_target.h"
 #include "sandbox/kernel/pivot.h"
@@ -33,6 +35,7 @@ struct tree {
 	int mask[2]; /* owned: the first mask that was attached for a file and for a
 		      * folder, which is cloned for others; -1: none yet */
 	struct targets targets;
+	const struct plan *plan; /* borrowed */
 	size_t at;  /* number of the step that is being done */
 	struct mounted left; /* owned: the descriptors to be left for the caller */
 	int *hosts; /* owned: a clone of the host's whole tree for each step that
@@ -213,13 +216,14 @@ static int do_file(struct tree *t, const struct step *s, struct err *e)
 	return mount_target_own(&t->targets, parent, name, e);
 }
 
-/* Checks that the mount shows the file that the plan was made for: another
- * process may have replaced the source since. */
-static int check_same(int mount, const struct step *s, struct err *e)
+/* Checks that the mount at `name` in `dir`, or the mount `dir` itself if `name` is empty,
+ * shows the file that the plan was made for: another process may have replaced the source
+ * since. */
+static int check_same(int dir, const char *name, const struct step *s, struct err *e)
 {
 	struct stat st;
 
-	if (fstat(mount, &st) < 0)
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) < 0)
 		return err_sys(e, "stat %.300s", s->source);
 	if (st.st_dev == s->dev && st.st_ino == s->ino)
 		return 0;
@@ -261,13 +265,50 @@ static int bind_source(struct tree *t, const struct step *s, struct err *e)
 		*host >= 0 ? fd_take(host) : mount_api_clone(AT_FDCWD, s->source, true, e);
 	if (mount < 0)
 		return -1;
-	if (check_same(mount, s, e) < 0 || mount_api_set_attr(mount, s->attr, true, s->source, e) < 0)
+	if (check_same(mount, "", s, e) < 0 ||
+	    mount_api_set_attr(mount, s->attr, true, s->source, e) < 0)
 		return -1;
-	return s->is_placed ? attach_placed(t, mount, s, e) : attach_made(t, mount, s, e);
+	return attach_made(t, mount, s, e);
+}
+
+/* Binds the source over the empty file or folder of a prepared folder, which is the
+ * working directory, by one mount(2): no other process changes the names of that folder,
+ * so no link can be followed there. */
+static int bind_placed(const struct step *prepared, const struct step *s, struct err *e)
+{
+	const char *name = path_below(s->target, prepared->target) + 1;
+
+	if (mount(s->source, name, NULL, MS_BIND | MS_REC, NULL) < 0)
+		return err_sys(e, "mount %.300s", s->source);
+	return check_same(AT_FDCWD, name, s, e);
+}
+
+static bool is_placed_bind(const struct plan *p, size_t at)
+{
+	return at < p->count && p->steps[at].is_placed && p->steps[at].kind == STEP_BIND;
+}
+
+/* Mounts a prepared folder and, over the places in it, what the next steps show there.
+ * All of them get their flags in one call. */
+static int bind_prepared(struct tree *t, const struct step *s, struct err *e)
+{
+	AUTO_CLOSE int mount = mount_api_clone(AT_FDCWD, s->source, false, e);
+
+	if (mount < 0 || check_same(mount, "", s, e) < 0 ||
+	    attach_made(t, mount, s, e) < 0)
+		return -1;
+	if (fchdir(mount) < 0)
+		return err_sys(e, "change into %s", s->target);
+	for (; is_placed_bind(t->plan, t->at + 1); t->at++)
+		if (bind_placed(s, &t->plan->steps[t->at + 1], e) < 0)
+			return -1;
+	return mount_api_set_attr(mount, s->attr, true, s->target, e);
 }
 
 static int do_bind(struct tree *t, const struct step *s, struct err *e)
 {
+	if (s->is_prepared)
+		return bind_prepared(t, s, e);
 	return bind_source(t, s, e) < 0 ? err_from(e, s->from) : 0;
 }
 
@@ -524,7 +565,11 @@ static void tree_done(struct tree *t, size_t count)
 int mounts_run(const struct plan *p, int server, struct mounted *ret, struct err *e)
 {
 	static const struct mounted nothing = { .logs = -1, .upper = -1 };
-	struct tree t = { .root = -1, .base = -1, .server = server, .mask = { -1, -1 },
+	struct tree t = { .root = -1,
+			  .base = -1,
+			  .server = server,
+			  .mask = { -1, -1 },
+			  .plan = p,
 			  .left = nothing };
 
 	targets_init(&t.targets, -1);

@@ -25,6 +25,7 @@ static struct step *add_bind(void **state, struct plan *p, const char *name,
 	s->ino = st.st_ino;
 	s->size = st.st_size;
 	s->changed_ns = clock_ns(&st.st_ctim);
+	s->attr = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 	s->is_public = st.st_mode & S_IROTH;
 	s->is_dir = S_ISDIR(st.st_mode);
 	return s;
@@ -204,6 +205,39 @@ static void test_a_file_of_one_sandbox_is_not_kept(void **state)
 	plan_done(&p);
 }
 
+static void test_binds_follow_the_folder_at_once(void **state)
+{
+	struct etc_folder f;
+	struct plan p, q;
+
+	plan_some(state, &p);
+	plan_add(&p, STEP_DIR, "/var");
+	scene_dir(state, "fonts");
+	(void)add_bind(state, &p, "fonts", "/etc/fonts");
+	etc_folder_init(&f);
+	assert_true(etc_folder_use(&f, &p, true, &q));
+	assert_int_equal(q.count, 6);
+	assert_true(q.steps[1].is_prepared);
+	assert_string_equal(q.steps[2].target, "/etc/ssl");
+	assert_string_equal(q.steps[3].target, "/etc/fonts");
+	assert_true(q.steps[3].is_placed);
+	etc_folder_done(&f);
+	plan_done(&p);
+}
+
+static void test_a_bind_with_other_flags_needs_the_plans_own_steps(void **state)
+{
+	struct etc_folder f;
+	struct plan p, q;
+
+	plan_some(state, &p);
+	p.steps[1].attr = 0;
+	etc_folder_init(&f);
+	assert_false(etc_folder_use(&f, &p, true, &q));
+	etc_folder_done(&f);
+	plan_done(&p);
+}
+
 static void test_a_mount_of_the_caller_in_etc_needs_the_plans_own_steps(void **state)
 {
 	static const char *const targets[] = { "/etc", "/etc/mine" };
@@ -376,53 +410,28 @@ static void test_entries_that_no_sandbox_uses_are_removed(void **state)
 
 int main(void)
 {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, scene_teardown)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			test_single_files_are_copied_and_folders_stay_mounts, setup,
-			scene_teardown),
-		cmocka_unit_test_setup_teardown(test_a_folder_is_made_only_if_it_may_be,
-						setup, scene_teardown),
-		cmocka_unit_test_setup_teardown(
-			test_the_same_files_lead_to_the_same_folder, setup,
-			scene_teardown),
-		cmocka_unit_test_setup_teardown(
-			test_a_changed_file_leads_to_another_folder, setup,
-			scene_teardown),
-		cmocka_unit_test_setup_teardown(
-			test_a_file_that_changes_after_the_plan_is_not_copied, setup,
-			scene_teardown),
-		cmocka_unit_test_setup_teardown(
-			test_a_file_that_is_closed_to_others_stays_a_mount, setup,
-			scene_teardown),
-		cmocka_unit_test_setup_teardown(test_a_file_of_one_sandbox_is_not_kept,
-						setup, scene_teardown),
-		cmocka_unit_test_setup_teardown(
-			test_a_mount_of_the_caller_in_etc_needs_the_plans_own_steps,
-			setup, scene_teardown),
-		cmocka_unit_test_setup_teardown(
-			test_an_entry_with_another_key_is_made_anew, setup,
-			scene_teardown),
-		cmocka_unit_test_setup_teardown(
-			test_a_fifo_in_place_of_the_key_is_not_waited_for, setup,
-			scene_teardown),
-		cmocka_unit_test_setup_teardown(
-			test_an_entry_that_others_may_write_to_is_made_anew, setup,
-			scene_teardown),
-		cmocka_unit_test_setup_teardown(
-			test_an_entry_that_has_lost_a_file_is_made_anew, setup,
-			scene_teardown),
-		cmocka_unit_test_setup_teardown(
-			test_an_entry_that_is_spoilt_and_in_use_is_left_alone, setup,
-			scene_teardown),
-		cmocka_unit_test_setup_teardown(
-			test_a_link_in_place_of_the_folder_of_entries_is_not_followed,
-			setup, scene_teardown),
-		cmocka_unit_test_setup_teardown(test_the_callers_umask_does_not_count,
-						setup, scene_teardown),
-		cmocka_unit_test_setup_teardown(
-			test_entries_that_no_sandbox_uses_are_removed, setup,
-			scene_teardown),
+		TEST(test_single_files_are_copied_and_folders_stay_mounts),
+		TEST(test_a_folder_is_made_only_if_it_may_be),
+		TEST(test_the_same_files_lead_to_the_same_folder),
+		TEST(test_a_changed_file_leads_to_another_folder),
+		TEST(test_a_file_that_changes_after_the_plan_is_not_copied),
+		TEST(test_a_file_that_is_closed_to_others_stays_a_mount),
+		TEST(test_a_file_of_one_sandbox_is_not_kept),
+		TEST(test_binds_follow_the_folder_at_once),
+		TEST(test_a_bind_with_other_flags_needs_the_plans_own_steps),
+		TEST(test_a_mount_of_the_caller_in_etc_needs_the_plans_own_steps),
+		TEST(test_an_entry_with_another_key_is_made_anew),
+		TEST(test_a_fifo_in_place_of_the_key_is_not_waited_for),
+		TEST(test_an_entry_that_others_may_write_to_is_made_anew),
+		TEST(test_an_entry_that_has_lost_a_file_is_made_anew),
+		TEST(test_an_entry_that_is_spoilt_and_in_use_is_left_alone),
+		TEST(test_a_link_in_place_of_the_folder_of_entries_is_not_followed),
+		TEST(test_the_callers_umask_does_not_count),
+		TEST(test_entries_that_no_sandbox_uses_are_removed),
 	};
+#undef TEST
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
