@@ -142,11 +142,22 @@ static bool fill_visible(struct pump *p)
 	return true;
 }
 
+/* Returns how many bytes to make room for.  Most pumps only see the end of their input,
+ * for which no large buffer is mapped. */
+static size_t room_for(const struct pump *p)
+{
+	int ready = 0;
+	const bool is_small = ioctl(p->from, FIONREAD, &ready) == 0 && ready <= SMALL;
+
+	return step_of(p, is_small ? SMALL : STEP);
+}
+
 static bool fill(struct pump *p)
 {
 	/* `pending` is empty here, so STEP bytes fit */
-	uint8_t *to = buffer_reserve(&p->pending, STEP);
-	ssize_t n = read(p->from, to, step_of(p, STEP));
+	const size_t room = room_for(p);
+	uint8_t *to = buffer_reserve(&p->pending, room);
+	ssize_t n = read(p->from, to, room);
 
 	if (n < 0)
 		return is_retry();
