@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/kernel.h"
@@ -48,13 +50,36 @@ int mount_api_clone(int dir, const char *path, bool is_tree, struct err *e)
 	return mount < 0 ? err_sys(e, "mount %.300s", *path ? path : "a clone") : mount;
 }
 
+static int set_attr(int dir, const char *name, unsigned flags, uint64_t attr)
+{
+	struct mount_attr set = { .attr_set = attr, .propagation = MS_PRIVATE };
+
+	return sys_mount_setattr(dir, name, flags, &set);
+}
+
 int mount_api_set_attr(int mount, uint64_t attr, bool is_tree, const char *what,
 		       struct err *e)
 {
-	struct mount_attr set = { .attr_set = attr, .propagation = MS_PRIVATE };
-	unsigned flags = AT_EMPTY_PATH | (is_tree ? AT_RECURSIVE : 0);
+	const unsigned flags = AT_EMPTY_PATH | (is_tree ? AT_RECURSIVE : 0);
 
-	if (sys_mount_setattr(mount, "", flags, &set) < 0)
+	if (set_attr(mount, "", flags, attr) < 0)
+		return err_sys(e, "set mount flags of %.300s", what);
+	return 0;
+}
+
+int mount_api_bind(const char *source, int dir, const char *name, struct err *e)
+{
+	if (fchdir(dir) < 0)
+		return err_sys(e, "enter the folder of %.300s", name);
+	if (mount(source, name, NULL, MS_BIND | MS_REC, NULL) < 0)
+		return err_sys(e, "mount %.300s", source);
+	return 0;
+}
+
+int mount_api_set_attr_at(int dir, const char *name, uint64_t attr, const char *what,
+			  struct err *e)
+{
+	if (set_attr(dir, name, AT_SYMLINK_NOFOLLOW | AT_RECURSIVE, attr) < 0)
 		return err_sys(e, "set mount flags of %.300s", what);
 	return 0;
 }

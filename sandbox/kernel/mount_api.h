@@ -18,6 +18,17 @@ int mount_api_clone(int dir, const char *path, bool is_tree, struct err *e);
 int mount_api_set_attr(int mount, uint64_t attr, bool is_tree, const char *what,
 		       struct err *e);
 
+/* Binds `source`, with its submounts, over `name` in the folder `dir`, which becomes the
+ * working directory.  One call does what clone and attach do in two, and the kernel makes
+ * no namespace for a detached mount.  But a link at `name` is followed, so `name` has to
+ * be one that this process has just made, or one of the kernel's. */
+int mount_api_bind(const char *source, int dir, const char *name, struct err *e);
+
+/* Does as mount_api_set_attr() for the mount at `name` in `dir`, following no link; an
+ * error if there is no mount. */
+int mount_api_set_attr_at(int dir, const char *name, uint64_t attr, const char *what,
+			  struct err *e);
+
 /* Makes a detached, read-only clone of one file's mount, to execute the file from: a
  * process that opens /proc/PID/exe gets the read-only mount, and cannot write to the
  * file.  Returns an O_PATH descriptor. */

@@ -120,6 +120,8 @@ int mount_target_parent(struct targets *t, const char *path, const char **ret_na
 
 	*slash = '\0';
 	*ret_name = path + (slash - folder) + 1;
+	if (!*folder)
+		return t->root;
 	if (t->path && !strcmp(t->path, folder))
 		return t->folder;
 	mount_target_forget(t);

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,6 +19,7 @@
 #include "sandbox/kernel/procfs.h"
 #include "sandbox/plan/plan.h"
 #include "sandbox/root/cow_mount.h"
+#include "sandbox/root/masks.h"
 #include "sandbox/root/overlay.h"
 #include "sandbox/root/root_fuse.h"
 
@@ -32,8 +32,7 @@ struct tree {
 	const struct step *overlay; /* the STEP_OVERLAY of which `root` is only one
 				     * layer until STEP_MERGE; NULL: none, or the root
 				     * is copied or served */
-	int mask[2]; /* owned: the first mask that was attached for a file and for a
-		      * folder, which is cloned for others; -1: none yet */
+	struct masks masks;
 	struct targets targets;
 	const struct plan *plan; /* borrowed */
 	size_t at;  /* number of the step that is being done */
@@ -258,29 +257,40 @@ static int attach_made(struct tree *t, int mount, const struct step *s, struct e
 	return attach(t, mount, &at, s, e);
 }
 
+/* Binds the source over a name that was just made.  If another process has replaced that
+ * name since, it is no mount of the source, and one of the two checks fails. */
+static int bind_made(const struct mount_target *at, const struct step *s, struct err *e)
+{
+	if (mount_api_bind(s->source, at->dir, at->name, e) < 0 ||
+	    check_same(at->dir, at->name, s, e) < 0)
+		return -1;
+	return mount_api_set_attr_at(at->dir, at->name, s->attr, s->source, e);
+}
+
 static int bind_source(struct tree *t, const struct step *s, struct err *e)
 {
 	int *host = &t->hosts[t->at];
+	AUTO_TARGET struct mount_target at = { .fd = -1 };
+
+	if (mount_target_make(&t->targets, s->target, s->is_dir, 0755, &at, e) < 0)
+		return -1;
+	if (*at.name && *host < 0)
+		return bind_made(&at, s, e);
 	AUTO_CLOSE int mount =
 		*host >= 0 ? fd_take(host) : mount_api_clone(AT_FDCWD, s->source, true, e);
-	if (mount < 0)
-		return -1;
-	if (check_same(mount, "", s, e) < 0 ||
+	if (mount < 0 || check_same(mount, "", s, e) < 0 ||
 	    mount_api_set_attr(mount, s->attr, true, s->source, e) < 0)
 		return -1;
-	return attach_made(t, mount, s, e);
+	return attach(t, mount, &at, s, e);
 }
 
-/* Binds the source over the empty file or folder of a prepared folder, which is the
- * working directory, by one mount(2): no other process changes the names of that folder,
- * so no link can be followed there. */
-static int bind_placed(const struct step *prepared, const struct step *s, struct err *e)
+/* Binds the source over an empty file or folder of a prepared folder.  No other process
+ * changes the names of that folder. */
+static int bind_placed(int folder, const char *name, const struct step *s, struct err *e)
 {
-	const char *name = path_below(s->target, prepared->target) + 1;
-
-	if (mount(s->source, name, NULL, MS_BIND | MS_REC, NULL) < 0)
-		return err_sys(e, "mount %.300s", s->source);
-	return check_same(AT_FDCWD, name, s, e);
+	return mount_api_bind(s->source, folder, name, e) < 0
+		       ? -1
+		       : check_same(folder, name, s, e);
 }
 
 static bool is_placed_bind(const struct plan *p, size_t at)
@@ -297,11 +307,12 @@ static int bind_prepared(struct tree *t, const struct step *s, struct err *e)
 	if (mount < 0 || check_same(mount, "", s, e) < 0 ||
 	    attach_made(t, mount, s, e) < 0)
 		return -1;
-	if (fchdir(mount) < 0)
-		return err_sys(e, "change into %s", s->target);
-	for (; is_placed_bind(t->plan, t->at + 1); t->at++)
-		if (bind_placed(s, &t->plan->steps[t->at + 1], e) < 0)
+	for (; is_placed_bind(t->plan, t->at + 1); t->at++) {
+		const struct step *placed = &t->plan->steps[t->at + 1];
+		const char *name = path_below(placed->target, s->target) + 1;
+		if (bind_placed(mount, name, placed, e) < 0)
 			return -1;
+	}
 	return mount_api_set_attr(mount, s->attr, true, s->target, e);
 }
 
@@ -426,93 +437,9 @@ static int do_devpts(struct tree *t, const struct step *s, struct err *e)
 	return attach_fd(t, mount, target, s, e);
 }
 
-/* Makes a mask for files: the host's /dev/null on a nodev mount.  Opening it fails
- * with EACCES whatever the capabilities; a file of mode 000 would open for
- * CAP_DAC_OVERRIDE and read as empty. */
-static int clone_file_mask(struct err *e)
-{
-	AUTO_CLOSE int mount = mount_api_clone(AT_FDCWD, "/dev/null", false, e);
-
-	if (mount < 0)
-		return -1;
-	if (mount_api_set_attr(mount, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, false,
-		     "a mask", e) < 0)
-		return -1;
-	return fd_take(&mount);
-}
-
-/* Clones a folder that no process inside can open: procfs' tty/driver is 0500
- * and belongs to the host's root, which no user namespace of ours maps, so that
- * not even CAP_DAC_OVERRIDE applies (capable_wrt_inode_uidgid()). */
-static int clone_dir_mask(struct tree *t, struct err *e)
-{
-	AUTO_CLOSE int closed = mount_target_open(&t->targets, "/proc/tty/driver", e);
-	struct stat st;
-
-	if (closed < 0)
-		return -1;
-	if (fstat(closed, &st) < 0 || (st.st_mode & 077))
-		return err_set(e, ERR_UNSUPPORTED, "/proc/tty/driver is not closed to others "
-						   "on this kernel");
-	return mount_api_clone(closed, "", false, e);
-}
-
-static int clone_mask(struct tree *t, bool is_dir, struct err *e)
-{
-	if (t->mask[is_dir] >= 0)
-		return mount_api_clone(t->mask[is_dir], "", false, e);
-	return is_dir ? clone_dir_mask(t, e) : clone_file_mask(e);
-}
-
-/* Attaches a mask to `at`; `st` tells whether that is a folder. */
-static int attach_mask(struct tree *t, const struct mount_target *at,
-		       const struct stat *st, const struct step *s, struct err *e)
-{
-	const bool is_dir = S_ISDIR(st->st_mode);
-	AUTO_CLOSE int mount = clone_mask(t, is_dir, e);
-
-	if (mount < 0 || attach(t, mount, at, s, e) < 0)
-		return err_in(e, "mask %.300s", s->target);
-	if (t->mask[is_dir] < 0)
-		t->mask[is_dir] = fd_take(&mount);
-	return 0;
-}
-
-/* Masks an entry of the new procfs, where every link is the kernel's.  An entry that
- * this kernel's procfs does not have needs no mask. */
-static int mask_proc(struct tree *t, const struct step *s, struct err *e)
-{
-	struct mount_target at = { .fd = -1 };
-	struct stat st;
-
-	at.dir = mount_target_parent(&t->targets, s->target, &at.name, e);
-	if (at.dir < 0)
-		return -1;
-	if (fstatat(at.dir, at.name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT ? 0 : err_sys(e, "mask %.300s", s->target);
-	return attach_mask(t, &at, &st, s, e);
-}
-
 static int do_mask(struct tree *t, const struct step *s, struct err *e)
 {
-	struct err absent;
-	struct stat st;
-
-	if (!strncmp(s->target, "/proc/", 6))
-		return mask_proc(t, s, e);
-	AUTO_CLOSE int target = mount_target_open(&t->targets, s->target, &absent);
-	/* A folder of hutch's own (s->from is set) was there a moment ago and has to be
-	 * there still. */
-	if (target < 0 && absent.sys == ENOENT && !s->from)
-		return 0;
-	if (target < 0) {
-		*e = absent;
-		return err_from(e, s->from);
-	}
-	if (fstat(target, &st) < 0)
-		return err_sys(e, "mask %.300s", s->target);
-	const struct mount_target at = { .fd = -1, .dir = target, .name = "" };
-	return attach_mask(t, &at, &st, s, e);
+	return masks_hide(&t->masks, &t->targets, s, e);
 }
 
 static int do_readonly(struct tree *t, const struct step *s, struct err *e)
@@ -554,8 +481,7 @@ static void tree_done(struct tree *t, size_t count)
 		own_close(&t->hosts[i]);
 	own_free(&t->hosts);
 	targets_done(&t->targets);
-	own_close(&t->mask[0]);
-	own_close(&t->mask[1]);
+	masks_done(&t->masks);
 	own_close(&t->left.logs);
 	own_close(&t->left.upper);
 	own_close(&t->root);
@@ -565,14 +491,12 @@ static void tree_done(struct tree *t, size_t count)
 int mounts_run(const struct plan *p, int server, struct mounted *ret, struct err *e)
 {
 	static const struct mounted nothing = { .logs = -1, .upper = -1 };
-	struct tree t = { .root = -1,
-			  .base = -1,
-			  .server = server,
-			  .mask = { -1, -1 },
-			  .plan = p,
-			  .left = nothing };
+	struct tree t = {
+		.root = -1, .base = -1, .server = server, .plan = p, .left = nothing
+	};
 
 	targets_init(&t.targets, -1);
+	masks_init(&t.masks);
 	int result = clone_hosts(&t, p, e);
 	for (t.at = 0; t.at < p->count && result == 0; t.at++)
 		result = actions[p->steps[t.at].kind](&t, &p->steps[t.at], e);

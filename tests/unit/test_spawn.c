@@ -263,14 +263,14 @@ static void test_with_a_procfs_of_its_own(void **state)
 static void test_a_child_that_fails_says_why_and_is_gone(void **state)
 {
 	struct world *w = *state;
-	struct step *s = plan_add(&w->plan, STEP_BIND, "/x");
+	struct step *s = plan_add(&w->plan, STEP_BIND, "/tmp/x");
 
 	s->source = text_copy("/nonesuch/y");
-	s->from = "-v /nonesuch/y:/x";
+	s->from = "-v /nonesuch/y:/tmp/x";
 	spawn(w);
 	assert_int_equal(hear(w), SPAWN_GAVE_UP);
 	assert_non_null(strstr(w->e.text, "mount /nonesuch/y: No such file"));
-	assert_non_null(strstr(w->e.text, "(from -v /nonesuch/y:/x)"));
+	assert_non_null(strstr(w->e.text, "(from -v /nonesuch/y:/tmp/x)"));
 	assert_int_equal(finish(w), 125);
 }
 

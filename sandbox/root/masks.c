@@ -1,0 +1,147 @@
+#include "sandbox/root/masks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/kernel.h"
+#include "base/own.h"
+#include "sandbox/kernel/mount_api.h"
+#include "sandbox/kernel/mount_target.h"
+#include "sandbox/plan/plan.h"
+
+#define PROC "/proc/"
+
+void masks_init(struct masks *m)
+{
+	*m = (struct masks){ .mount = { -1, -1 } };
+}
+
+void masks_done(struct masks *m)
+{
+	own_close(&m->mount[0]);
+	own_close(&m->mount[1]);
+}
+
+static int clone_file_mask(struct err *e)
+{
+	const uint64_t attr = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+	AUTO_CLOSE int mount = mount_api_clone(AT_FDCWD, "/dev/null", false, e);
+
+	if (mount < 0 || mount_api_set_attr(mount, attr, false, "a mask", e) < 0)
+		return -1;
+	return fd_take(&mount);
+}
+
+static int clone_dir_mask(const struct targets *t, struct err *e)
+{
+	AUTO_CLOSE int closed = mount_target_open(t, PROC "tty/driver", e);
+	struct stat st;
+
+	if (closed < 0)
+		return -1;
+	if (fstat(closed, &st) < 0 || (st.st_mode & 077))
+		return err_set(e, ERR_UNSUPPORTED,
+			       PROC "tty/driver is not closed to others on this kernel");
+	return mount_api_clone(closed, "", false, e);
+}
+
+static int clone_mask(const struct masks *m, const struct targets *t, bool is_dir,
+		      struct err *e)
+{
+	if (m->mount[is_dir] >= 0)
+		return mount_api_clone(m->mount[is_dir], "", false, e);
+	return is_dir ? clone_dir_mask(t, e) : clone_file_mask(e);
+}
+
+/* Attaches a mask to `at`; `is_dir` tells whether that is a folder. */
+static int attach(struct masks *m, struct targets *t, const struct mount_target *at,
+		  bool is_dir, struct err *e)
+{
+	AUTO_CLOSE int mount = clone_mask(m, t, is_dir, e);
+
+	if (mount < 0 || mount_api_attach(mount, at->dir, at->name, "a mask", e) < 0)
+		return -1;
+	/* The mount may cover the folder that was looked up last. */
+	if (!*at->name)
+		mount_target_forget(t);
+	if (m->mount[is_dir] < 0)
+		m->mount[is_dir] = fd_take(&mount);
+	return 0;
+}
+
+/* Binds a mask of /proc over `name`, an entry of /proc, which is the working directory.
+ * 1: it is done, or there is no such entry; 0: there is no mask of that kind yet.  The
+ * kernel tells by ENOTDIR that the entry is of the other kind. */
+static int bind_again(const struct masks *m, const char *name)
+{
+	for (int is_dir = 1; is_dir >= 0; is_dir--) {
+		const char *first = m->name[is_dir];
+		if (!first)
+			continue;
+		if (mount(first, name, NULL, MS_BIND, NULL) == 0 || errno == ENOENT)
+			return 1;
+		if (errno != ENOTDIR)
+			return -1;
+	}
+	return 0;
+}
+
+/* Hides an entry of the new procfs, where every link is the kernel's.  An entry that this
+ * kernel's procfs does not have needs no mask. */
+static int hide_in_proc(struct masks *m, struct targets *t, const struct step *s,
+			struct err *e)
+{
+	struct mount_target at = { .fd = -1 };
+	struct stat st;
+
+	at.dir = mount_target_parent(t, s->target, &at.name, e);
+	if (at.dir < 0)
+		return -1;
+	const bool is_top = at.name == s->target + sizeof(PROC) - 1;
+	if (is_top && fchdir(at.dir) < 0)
+		return err_sys(e, "enter /proc");
+	const int bound = is_top ? bind_again(m, at.name) : 0;
+	if (bound)
+		return bound > 0 ? 0 : err_sys(e, "bind a mask");
+	if (fstatat(at.dir, at.name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : err_sys(e, "stat");
+	const bool is_dir = S_ISDIR(st.st_mode);
+	if (attach(m, t, &at, is_dir, e) < 0)
+		return -1;
+	if (is_top)
+		m->name[is_dir] = at.name;
+	return 0;
+}
+
+static int hide(struct masks *m, struct targets *t, const struct step *s, struct err *e)
+{
+	struct err absent;
+	struct stat st;
+
+	if (!strncmp(s->target, PROC, sizeof(PROC) - 1))
+		return hide_in_proc(m, t, s, e);
+	AUTO_CLOSE int target = mount_target_open(t, s->target, &absent);
+	/* A folder of hutch's own (s->from is set) was there a moment ago and has to be
+	 * there still. */
+	if (target < 0 && absent.sys == ENOENT && !s->from)
+		return 0;
+	if (target < 0) {
+		*e = absent;
+		return err_from(e, s->from);
+	}
+	if (fstat(target, &st) < 0)
+		return err_sys(e, "stat");
+	const struct mount_target at = { .fd = -1, .dir = target, .name = "" };
+	return attach(m, t, &at, S_ISDIR(st.st_mode), e);
+}
+
+int masks_hide(struct masks *m, struct targets *t, const struct step *s, struct err *e)
+{
+	return hide(m, t, s, e) < 0 ? err_in(e, "mask %.300s", s->target) : 0;
+}
