@@ -76,7 +76,9 @@
 struct child {
 	const struct spawn_parts *parts;
 	int channel, failure, maps_ready, maps_go;
-	int executor, null, proc;
+	int executor, null;
+	int world_proc; /* the procfs that becomes the sandbox's /proc */
+	int proc;	/* the procfs of the executor; -1: none */
 	int handed[3]; /* copies of parts->stdio */
 	int queues;    /* a mount of the POSIX message queues; -1: none */
 	int server; /* the socket to the process that serves the root; -1: none */
@@ -155,9 +157,13 @@ static int help(void *arg, void *result, struct err *e)
 				     c->parts->plan->sysctl_count, e);
 }
 
-/* Needs: all capabilities over the user namespace, the host's /proc.  Does: starts a
- * helper process, which makes the network namespace and sets sysctls that limit what the
- * sandbox can use up.  Leaves: the helper running. */
+/* Needs: all capabilities over the user namespace, the host's /proc.  Does: makes the
+ * sandbox's procfs; starts a helper process, which makes the network namespace and sets
+ * sysctls that limit what the sandbox can use up.  Leaves: the helper running.
+ *
+ * The helper writes the sysctls through the sandbox's procfs (rlimits.h).  The descriptor
+ * of its folder sys is opened before the stages mount anything in that procfs, so that
+ * the helper passes beneath the read-only mount over /proc/sys. */
 static int stage_helper(struct child *c, struct err *e)
 {
 	/* With CLONE_FILES, a descriptor that the helper opens is open in the child
@@ -168,7 +174,10 @@ static int stage_helper(struct child *c, struct err *e)
 					  .has_all_fds = true,
 					  .flags = CLONE_FILES };
 
-	c->sysctls = rlimits_open_sysctls(e);
+	c->world_proc = mounts_make_proc(e);
+	if (c->world_proc < 0)
+		return -1;
+	c->sysctls = rlimits_open_sysctls(c->world_proc, e);
 	if (c->sysctls < 0)
 		return -1;
 	if (has_network(c) && (c->network = network_place(e)) < 0)
@@ -233,9 +242,10 @@ static int open_queues(struct child *c, struct err *e)
 static int stage_world(struct child *c, struct err *e)
 {
 	const struct plan *p = c->parts->plan;
+	const struct mount_sources from = { .server = c->server, .proc = c->world_proc };
 
 	umask(0);
-	if (mounts_run(p, c->server, &c->mounted, e) < 0)
+	if (mounts_run(p, &from, &c->mounted, e) < 0)
 		return -1;
 	umask(022);
 	if (c->mounted.upper >= 0 &&
@@ -578,8 +588,8 @@ static int spawn(const struct spawn_parts *parts, struct sandbox *s, struct err 
 	struct child c = { .parts = parts, .channel = child_channel,
 			   .failure = child_failure, .maps_ready = maps_ready,
 			   .maps_go = maps_go,
-			   .executor = -1, .null = -1, .proc = -1, .server = server,
-			   .handed = { -1, -1, -1 }, .queues = -1,
+			   .executor = -1, .null = -1, .world_proc = -1, .proc = -1,
+			   .server = server, .handed = { -1, -1, -1 }, .queues = -1,
 			   .mounted = { .logs = -1, .upper = -1 },
 			   .sysctls = -1, .network = -1, .gateway = -1 };
 	if (make_child(&c, s, e) < 0)

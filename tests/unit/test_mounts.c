@@ -67,9 +67,11 @@ static void run_steps(void *arg)
 {
 	const struct world *w = arg;
 	struct err e = { 0 };
+	const struct mount_sources from = { .server = -1, .proc = mounts_make_proc(&e) };
 
 	(void)umask(0);
-	if (mounts_run(&w->plan, -1, &mounted, &e) == 0 && w->look) {
+	CHECK(from.proc >= 0);
+	if (mounts_run(&w->plan, &from, &mounted, &e) == 0 && w->look) {
 		w->look(w);
 		_exit(0);
 	}
