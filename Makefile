@@ -63,7 +63,7 @@ ROOMS := base policy/json policy/plugin policy/bash policy/seccomp policy/egress
     supervisor supervisor/pool rootfs-tools/layers rootfs-tools/index rootfs-tools/registry \
     rootfs-tools/build rootfs-tools cli docker apptainer bwrap lib gateway/zip gateway/relay gateway gateway/route mcp
 
-FILES_base := account answer await base64 buffer err frame hex io json_write term_keys list nearest note redact fd_keep fd_pass \
+FILES_base := account answer await base64 buffer err frame hex io json_write lean term_keys list nearest note redact fd_keep fd_pass \
     path resolve utf8 variables term_escape path_walk spot wait_line worker
 USES_base :=
 

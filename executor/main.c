@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/lean.h"
 #include "executor/executor.h"
 #include "executor/process/tree.h"
 
@@ -74,6 +75,7 @@ int main(int argc, char **argv)
 	struct err e;
 
 	(void)argc;
+	lean_heap();
 
 	if (!is_init() || !has_channel())
 		return EXIT_HUTCH;

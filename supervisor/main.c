@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "base/lean.h"
 #include "base/list.h"
 #include "base/own.h"
 #include "cli/common/options.h"
@@ -329,6 +330,7 @@ int main(int argc, char **argv)
 	struct create_options o;
 	int code;
 
+	lean_heap();
 	if (io_fill_standard() < 0)
 		return EXIT_HUTCH;
 	report_begin();

@@ -71,6 +71,18 @@ reason() {
 	is_root || [ "$(readlink "/proc/$supervisor/cwd")" = / ]
 }
 
+# The page that brk(2) adds would take three more of page tables (base/lean.h).
+@test "no process that lives as long as a sandbox has a heap of brk(2)" {
+	needs_static
+	make box
+	local supervisor pid
+	supervisor=$(supervisor_of box)
+	for pid in "$supervisor" $(pgrep -P "$supervisor"); do
+		[ "$(grep -cF "[stack]" "/proc/$pid/maps")" -eq 1 ]
+		[ "$(grep -cF "[heap]" "/proc/$pid/maps")" -eq 0 ]
+	done
+}
+
 @test "--ttl, --timeout and --idle-timeout end it, and the record says which" {
 	make --ttl 200ms one
 	make --timeout 200ms two

@@ -1,0 +1,10 @@
+/* lean -- keeps small the memory of a process that lives as long as a sandbox. */
+#pragma once
+
+/* Makes malloc(3) of musl take all memory from mmap(2).  Call it before the first
+ * allocation.
+ *
+ * musl keeps the records of its groups in a page that brk(2) adds.  The heap of a static
+ * program is far from its code and from its stack, so that one page takes three pages of
+ * page tables.  Where brk(2) fails, musl takes the page for the records from mmap(2). */
+void lean_heap(void);
