@@ -28,7 +28,9 @@
 #define ETC	   "/etc"
 #define COPY_MAX  (1 << 20) /* larger files remain mounts */
 #define ENTRIES	  ".etc"
+#define TMP_STATE  "/tmp/hutch-" /* and the user's number (store/folders.c) */
 #define NAME_SIZE 17
+#define LOCKS	   16 /* files of an entry that sandboxes lock */
 #define SHOWN	   (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
 /* The part that a step of the plan gets in the prepared folder. */
@@ -172,9 +174,38 @@ static bool has_key(int entry, const char *key)
 	       memcmp(there, key, len) == 0;
 }
 
-/* Opens and locks the entry; -1: there is none, or it is being removed.  Each folder is
- * opened below the one before, and has to be this user's. */
-static int open_entry(const char *name, const char *key)
+static int open_lock(int entry, unsigned number, int flags)
+{
+	char name[16];
+
+	(void)snprintf(name, sizeof(name), "lock%x", number); /* always fits */
+	return openat(entry, name, O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags, 0600);
+}
+
+/* Tells whether the state folder is in /tmp.  A program that removes old files there
+ * leaves a folder alone that is locked itself (systemd-tmpfiles(8)). */
+static bool is_cleaned(void)
+{
+	AUTO_FREE char *state = folder_path(FOLDER_STATE);
+
+	return state && strncmp(state, TMP_STATE, sizeof(TMP_STATE) - 1) == 0 &&
+	       !strchr(state + sizeof(TMP_STATE) - 1, '/');
+}
+
+/* Locks the entry for this process; -1: it is being removed, or has lost the file. */
+static int lock_entry(int entry)
+{
+	AUTO_CLOSE int lock =
+		is_cleaned() ? fcntl(entry, F_DUPFD_CLOEXEC, 3)
+			     : open_lock(entry, (unsigned)getpid() % LOCKS, O_RDONLY);
+
+	return lock >= 0 && state_dir_lock(lock, LOCK_SH | LOCK_NB) == 0 ? fd_take(&lock)
+									 : -1;
+}
+
+/* Opens the entry, and locks it in *ret_lock; -1: there is none, or it is being removed.
+ * Each folder is opened below the one before, and has to be this user's. */
+static int open_entry(const char *name, const char *key, int *ret_lock)
 {
 	struct err unused;
 	AUTO_CLOSE int state = state_dir_state(false, &unused);
@@ -183,9 +214,12 @@ static int open_entry(const char *name, const char *key)
 	AUTO_CLOSE int entry = entries < 0 ? -1
 					   : state_dir_folder(entries, name, &unused);
 
-	if (entry < 0 || state_dir_lock(entry, LOCK_SH | LOCK_NB) < 0 ||
-	    !has_key(entry, key))
+	AUTO_CLOSE int lock = entry < 0 ? -1 : lock_entry(entry);
+	/* The key is read after the lock was taken: it is removed first, by a process
+	 * that has all locks. */
+	if (lock < 0 || !has_key(entry, key))
 		return -1;
+	*ret_lock = fd_take(&lock);
 	return fd_take(&entry);
 }
 
@@ -262,6 +296,16 @@ static int fill(int entry, const struct plan *p)
 	return filled;
 }
 
+static int make_locks(int entry)
+{
+	for (unsigned i = 0; i < LOCKS; i++) {
+		AUTO_CLOSE int lock = open_lock(entry, i, O_WRONLY | O_CREAT | O_EXCL);
+		if (lock < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int write_key(int entry, const char *key)
 {
 	AUTO_CLOSE int fd = openat(entry, "key", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -275,18 +319,44 @@ struct sweeping {
 	size_t count; /* of entries that are there */
 };
 
-/* Removes an entry that no process has locked; true: it is gone. */
+/* Takes all locks of the entry; false: a sandbox has one.  An entry that is not complete,
+ * or was made by an earlier version, has no such files. */
+static bool lock_all(int entry, int locks[LOCKS])
+{
+	for (unsigned i = 0; i < LOCKS; i++) {
+		locks[i] = open_lock(entry, i, O_RDONLY);
+		if (locks[i] < 0 ? errno != ENOENT
+				 : state_dir_lock(locks[i], LOCK_EX | LOCK_NB) < 0)
+			return false;
+	}
+	return true;
+}
+
+/* Removes the entry from which this process keeps others by all of its locks. */
+static bool remove_locked(int entries, const char *name, int entry)
+{
+	int locks[LOCKS];
+
+	memset(locks, -1, sizeof(locks));
+	const bool is_ours = lock_all(entry, locks);
+	if (is_ours) {
+		(void)unlinkat(entry, "key", 0); /* a half removed entry is never used */
+		rm_tree_remove(entries, name);
+	}
+	for (unsigned i = 0; i < LOCKS; i++)
+		own_close(&locks[i]);
+	return is_ours;
+}
+
+/* Removes an entry that no process uses, makes or removes; true: it is gone. */
 static bool remove_unused(int entries, const char *name)
 {
 	AUTO_CLOSE int entry = rm_tree_open(entries, name);
 
 	/* Another process may have replaced the entry before the lock. */
-	if (entry < 0 || state_dir_lock(entry, LOCK_EX | LOCK_NB) < 0 ||
-	    !state_dir_is_at(entries, name, entry))
-		return false;
-	(void)unlinkat(entry, "key", 0); /* a half removed entry is never used */
-	rm_tree_remove(entries, name);
-	return true;
+	return entry >= 0 && state_dir_lock(entry, LOCK_EX | LOCK_NB) == 0 &&
+	       state_dir_is_at(entries, name, entry) &&
+	       remove_locked(entries, name, entry);
 }
 
 static void look_at_entry(void *arg, const char *name)
@@ -312,8 +382,23 @@ static bool make_room(int entries)
 	       x.count < ETC_FOLDERS_MAX;
 }
 
+/* Makes all of the entry, which this process locks meanwhile, and locks it in *ret_lock
+ * for its use. */
+static int make_all(int entry, const struct plan *p, const char *key, int *ret_lock)
+{
+	if (state_dir_lock(entry, LOCK_SH | LOCK_NB) < 0 || fill(entry, p) < 0 ||
+	    make_locks(entry) < 0)
+		return -1;
+	AUTO_CLOSE int lock = lock_entry(entry);
+	if (lock < 0 || write_key(entry, key) < 0)
+		return -1;
+	*ret_lock = fd_take(&lock);
+	return 0;
+}
+
 /* Makes the entry under another name, and gives it its own when it is complete. */
-static int make_entry(const struct plan *p, const char *name, const char *key)
+static int make_entry(const struct plan *p, const char *name, const char *key,
+		      int *ret_lock)
 {
 	struct err unused;
 	char fresh[40];
@@ -324,14 +409,19 @@ static int make_entry(const struct plan *p, const char *name, const char *key)
 		return -1;
 	(void)snprintf(fresh, sizeof(fresh), ".new-%s-%d", name, getpid()); /* fits */
 	(void)remove_unused(entries, fresh); /* of a process that was killed */
-	(void)remove_unused(entries, name);  /* it has another key, or has lost files */
+	/* The entry has another key, or has lost files. */
+	if (!remove_unused(entries, name) &&
+	    faccessat(entries, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return -1;
 	if (mkdirat(entries, fresh, 0700) < 0)
 		return -1;
 	AUTO_CLOSE int entry = state_dir_folder(entries, fresh, &unused);
-	if (entry >= 0 && state_dir_lock(entry, LOCK_SH | LOCK_NB) == 0 &&
-	    fill(entry, p) == 0 && write_key(entry, key) == 0 &&
-	    renameat(entries, fresh, entries, name) == 0)
+	AUTO_CLOSE int lock = -1;
+	if (entry >= 0 && make_all(entry, p, key, &lock) == 0 &&
+	    renameat(entries, fresh, entries, name) == 0) {
+		*ret_lock = fd_take(&lock);
 		return fd_take(&entry);
+	}
 	rm_tree_remove(entries, fresh);
 	return -1;
 }
@@ -406,13 +496,14 @@ bool etc_folder_use(struct etc_folder *f, const struct plan *p, bool may_make,
 	if (!key)
 		return false;
 	put_name(name, key);
-	AUTO_CLOSE int entry = open_entry(name, key);
+	AUTO_CLOSE int lock = -1;
+	AUTO_CLOSE int entry = open_entry(name, key, &lock);
 	if (entry < 0 && may_make)
-		entry = make_entry(p, name, key);
+		entry = make_entry(p, name, key, &lock);
 	if (entry < 0 || fstatat(entry, "tree", &tree, AT_SYMLINK_NOFOLLOW) < 0)
 		return false;
 	change(f, name, &tree, ret);
-	f->lock = fd_take(&entry);
+	f->lock = fd_take(&lock);
 	return true;
 }
 

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 
 #include <cmocka.h>
@@ -296,6 +297,15 @@ static void remove_services(const char *entry)
 	}
 }
 
+/* An entry of an earlier version of hutch has no such files. */
+static void remove_locks(const char *entry)
+{
+	for (unsigned i = 0; i < 16; i++) {
+		AUTO_FREE char *path = text_format("%s/lock%x", entry, i);
+		assert_int_equal(unlink(path), 0);
+	}
+}
+
 /* Spoils an entry, and expects that the next use makes it anew. */
 static void expect_anew(void **state, void (*spoil)(const char *entry))
 {
@@ -325,6 +335,11 @@ static void test_a_fifo_in_place_of_the_key_is_not_waited_for(void **state)
 static void test_an_entry_that_others_may_write_to_is_made_anew(void **state)
 {
 	expect_anew(state, open_to_group);
+}
+
+static void test_an_entry_without_files_for_locks_is_made_anew(void **state)
+{
+	expect_anew(state, remove_locks);
 }
 
 static void test_an_entry_that_has_lost_a_file_is_made_anew(void **state)
@@ -408,6 +423,35 @@ static void test_entries_that_no_sandbox_uses_are_removed(void **state)
 	plan_done(&p);
 }
 
+/* As many prepared folders as there may be, each with one of its locks held. */
+static void test_each_of_its_locks_keeps_an_entry(void **state)
+{
+	int locks[ETC_FOLDERS_MAX];
+	struct etc_folder f;
+	struct plan p, q;
+
+	for (unsigned i = 0; i < ETC_FOLDERS_MAX; i++) {
+		AUTO_FREE char *text = text_format("%0*u\n", i + 1, i);
+		scene_file(state, "services", text);
+		AUTO_FREE char *tree = use_once(state);
+		AUTO_FREE char *lock = text_format("%s/../lock%x", tree, i);
+		locks[i] = open(lock, O_RDONLY | O_CLOEXEC);
+		assert_true(locks[i] >= 0 && flock(locks[i], LOCK_SH) == 0);
+	}
+	scene_file(state, "services", "one more, of another size\n");
+	plan_some(state, &p);
+	etc_folder_init(&f);
+	assert_false(etc_folder_use(&f, &p, true, &q));
+	assert_int_equal(count_entries(state), ETC_FOLDERS_MAX);
+	own_close(&locks[ETC_FOLDERS_MAX - 1]);
+	assert_true(etc_folder_use(&f, &p, true, &q));
+	assert_int_equal(count_entries(state), ETC_FOLDERS_MAX);
+	for (unsigned i = 0; i < ETC_FOLDERS_MAX; i++)
+		own_close(&locks[i]);
+	etc_folder_done(&f);
+	plan_done(&p);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, scene_teardown)
@@ -426,7 +470,9 @@ int main(void)
 		TEST(test_a_fifo_in_place_of_the_key_is_not_waited_for),
 		TEST(test_an_entry_that_others_may_write_to_is_made_anew),
 		TEST(test_an_entry_that_has_lost_a_file_is_made_anew),
+		TEST(test_an_entry_without_files_for_locks_is_made_anew),
 		TEST(test_an_entry_that_is_spoilt_and_in_use_is_left_alone),
+		TEST(test_each_of_its_locks_keeps_an_entry),
 		TEST(test_a_link_in_place_of_the_folder_of_entries_is_not_followed),
 		TEST(test_the_callers_umask_does_not_count),
 		TEST(test_entries_that_no_sandbox_uses_are_removed),
