@@ -20,13 +20,6 @@ int rlimits_lower(int resource, uint64_t most, struct err *e)
 	return setrlimit(resource, &limit) < 0 ? err_sys(e, "set limit %d", resource) : 0;
 }
 
-int rlimits_open_sysctls(int proc, struct err *e)
-{
-	int folder = openat(proc, "sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-	return folder < 0 ? err_sys(e, "open /proc/sys") : folder;
-}
-
 int rlimits_apply_sysctls(int folder, const struct sysctl *sysctls, size_t count,
 			  struct err *e)
 {

@@ -25,14 +25,12 @@ struct sysctl {
 			* is then no error */
 };
 
-/* rlimits_open_sysctls() opens the folder sys of the procfs at `proc`.
- * rlimits_apply_sysctls() writes the values below that folder; they apply to the user
- * and the network namespace that its caller is in (namespaces(7)).
+/* Writes the values below `folder`, which is the folder sys of a procfs; they apply to the
+ * user and the network namespace that the caller is in (namespaces(7)).
  *
  * Each user and network namespace has folders of its own in there, under the same names:
  * a procfs keeps every one that was looked up in it, and a look-up passes all of them
  * (proc_sys_compare() in fs/proc/proc_sysctl.c).  A sandbox therefore looks them up in its
  * own procfs, and leaves the host's as quick as it was. */
-int rlimits_open_sysctls(int proc, struct err *e);
 int rlimits_apply_sysctls(int folder, const struct sysctl *sysctls, size_t count,
 			  struct err *e);

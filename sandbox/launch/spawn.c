@@ -1,16 +1,16 @@
 /* Theory of operation.
  *
  *	parent				child (new namespaces)
- *	clone3 ------------------------> wait for maps, or write them itself
- *	newuidmap (ranges only) -------> become the executor's id (ranges only)
- *	watch failure, channel		 start the helper: network namespaces,
- *					   sysctls
- *					 open the executor on the host's paths
- *					 mounts, pivot_root
- *					 hostname, enter the network namespace
+ *	clone3 ------------------------> start the helper: network namespaces
+ *	newuidmap (ranges only) -------> wait for maps, or write them itself
+ *	watch channel			 open the executor on the host's paths
+ *					 mounts, pivot_root, hostname
+ *					 no_new_privs, Landlock
+ *					 enter the network namespace, sysctls
  *					 descriptors: 0-2 null, 3 channel, 4 procfs,
  *					   5 logs
- *					 no_new_privs, Landlock, capabilities
+ *					 become the executor's id (ranges only)
+ *					 capabilities
  *					 seccomp; its listener goes out
  *					 execveat
  *
@@ -76,14 +76,12 @@
 struct child {
 	const struct spawn_parts *parts;
 	int channel, failure, maps_ready, maps_go;
-	int executor, null;
-	int world_proc; /* the procfs that becomes the sandbox's /proc */
-	int proc;	/* the procfs of the executor; -1: none */
+	int executor, null, proc;
 	int handed[3]; /* copies of parts->stdio */
 	int queues;    /* a mount of the POSIX message queues; -1: none */
 	int server; /* the socket to the process that serves the root; -1: none */
 	struct mounted mounted;
-	int sysctls, network;
+	int network;
 	int gateway; /* the network namespace of hutch-gate; -1: none */
 	struct worker helper;
 	uint32_t outer_uid, outer_gid; /* with a netns: the ids of this user in the user
@@ -151,19 +149,14 @@ static int help(void *arg, void *result, struct err *e)
 		return -1;
 	if (has_network(c) && network_make(c->network, e) < 0)
 		return -1;
-	if (gateway > 0 && egress_connect(gateway, c->network, c->gateway, e) < 0)
-		return -1;
-	return rlimits_apply_sysctls(c->sysctls, c->parts->plan->sysctls,
-				     c->parts->plan->sysctl_count, e);
+	return gateway > 0 ? egress_connect(gateway, c->network, c->gateway, e) : 0;
 }
 
-/* Needs: all capabilities over the user namespace, the host's /proc.  Does: makes the
- * sandbox's procfs; starts a helper process, which makes the network namespace and sets
- * sysctls that limit what the sandbox can use up.  Leaves: the helper running.
+/* Needs: all capabilities over the user namespace.  Does: starts a helper process, which
+ * makes the network namespace.  Leaves: the helper running.
  *
- * The helper writes the sysctls through the sandbox's procfs (rlimits.h).  The descriptor
- * of its folder sys is opened before the stages mount anything in that procfs, so that
- * the helper passes beneath the read-only mount over /proc/sys. */
+ * To make a network namespace takes about as long as all mounts, so that this is the first
+ * stage. */
 static int stage_helper(struct child *c, struct err *e)
 {
 	/* With CLONE_FILES, a descriptor that the helper opens is open in the child
@@ -174,13 +167,10 @@ static int stage_helper(struct child *c, struct err *e)
 					  .has_all_fds = true,
 					  .flags = CLONE_FILES };
 
-	c->world_proc = mounts_make_proc(e);
-	if (c->world_proc < 0)
-		return -1;
-	c->sysctls = rlimits_open_sysctls(c->world_proc, e);
-	if (c->sysctls < 0)
-		return -1;
-	if (has_network(c) && (c->network = network_place(e)) < 0)
+	if (!has_network(c))
+		return 0;
+	c->network = network_place(e);
+	if (c->network < 0)
 		return -1;
 	if (c->parts->gateway > 0 && (c->gateway = network_place(e)) < 0)
 		return -1;
@@ -202,22 +192,13 @@ static int become_killable(struct err *e)
 			    : 0;
 }
 
-/* Needs: the host's paths, and its /proc without hutch's masks.  Does: opens the files
- * that cannot be opened once the host's paths are gone.  Leaves: their descriptors
- * open. */
-static int stage_host_paths(struct child *c, struct err *e)
+/* Attaches a detached mount, which is only used by its descriptor, below the host's /proc
+ * in this namespace.  It then goes with the old root (pivot.h).  A mount that is attached
+ * nowhere goes when its descriptor is closed, here by execveat(2), and the kernel then
+ * waits for a grace period of RCU: once for each.  On failure the mount stays as it is. */
+static void hang(int mount, const char *place)
 {
-	if (c->parts->cgroup > 0 && become_killable(e) < 0)
-		return -1;
-	c->executor = program_seal(c->parts->executor, e);
-	if (c->executor < 0)
-		return -1;
-	if (c->parts->has_proc && (c->proc = mounts_make_own_proc(e)) < 0)
-		return -1;
-	for (size_t i = 0; c->parts->stdio && i < ARRAY_LEN(c->handed); i++)
-		c->handed[i] = c->parts->stdio[i];
-	c->null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	return c->null < 0 ? err_sys(e, "open /dev/null") : 0;
+	(void)sys_move_mount(mount, "", AT_FDCWD, place, MOVE_MOUNT_F_EMPTY_PATH);
 }
 
 /* Mounts the POSIX message queues a second time, so that a Landlock rule can allow
@@ -230,22 +211,43 @@ static int open_queues(struct child *c, struct err *e)
 	c->queues =
 		mount_api_make("mqueue", "", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, &why);
 	/* ENODEV: this kernel has no message queues */
-	if (c->queues >= 0 || why.sys == ENODEV)
-		return 0;
-	*e = why;
-	return -1;
+	if (c->queues < 0 && why.sys != ENODEV) {
+		*e = why;
+		return -1;
+	}
+	hang(c->queues, "/proc/sys");
+	return 0;
 }
 
-/* Needs: CAP_SYS_ADMIN over all namespaces.  Does: makes the mounts, sets the host name,
- * enters the network namespace.  Leaves: only paths, names and network of the sandbox in
- * reach. */
+/* Needs: the host's paths, and its /proc without hutch's masks.  Does: opens the files
+ * that cannot be opened once the host's paths are gone.  Leaves: their descriptors
+ * open. */
+static int stage_host_paths(struct child *c, struct err *e)
+{
+	if (c->parts->cgroup > 0 && become_killable(e) < 0)
+		return -1;
+	c->executor = program_seal(c->parts->executor, e);
+	if (c->executor < 0)
+		return -1;
+	hang(c->executor, "/proc/version");
+	if (c->parts->plan->has_landlock_root && open_queues(c, e) < 0)
+		return -1;
+	if (c->parts->has_proc && (c->proc = mounts_make_own_proc(e)) < 0)
+		return -1;
+	for (size_t i = 0; c->parts->stdio && i < ARRAY_LEN(c->handed); i++)
+		c->handed[i] = c->parts->stdio[i];
+	c->null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	return c->null < 0 ? err_sys(e, "open /dev/null") : 0;
+}
+
+/* Needs: CAP_SYS_ADMIN over all namespaces.  Does: makes the mounts, sets the host name.
+ * Leaves: only paths and names of the sandbox in reach. */
 static int stage_world(struct child *c, struct err *e)
 {
 	const struct plan *p = c->parts->plan;
-	const struct mount_sources from = { .server = c->server, .proc = c->world_proc };
 
 	umask(0);
-	if (mounts_run(p, &from, &c->mounted, e) < 0)
+	if (mounts_run(p, c->server, &c->mounted, e) < 0)
 		return -1;
 	umask(022);
 	if (c->mounted.upper >= 0 &&
@@ -256,11 +258,7 @@ static int stage_world(struct child *c, struct err *e)
 	/* until now the domain name is a copy of the host's */
 	if (setdomainname("", 0) < 0)
 		return err_sys(e, "clear the domain name");
-	if (p->has_landlock_root && open_queues(c, e) < 0)
-		return -1;
-	if (worker_wait(&c->helper, NULL, e) < 0)
-		return -1;
-	return has_network(c) ? network_enter(&c->network, e) : 0;
+	return 0;
 }
 
 /* Copies `fd` to the number `at`, without close-on-exec, so that the executor inherits
@@ -349,6 +347,31 @@ static int enter_landlock(const struct child *c, struct err *e)
 	return c->parts->plan->hides_abstract ? landlock_scope(e) : 0;
 }
 
+/* Needs: all mounts done.  Does: sets no_new_privs, enters the Landlock domain.  Leaves:
+ * only files below the root in reach, and those of restrict_root(). */
+static int stage_landlock(struct child *c, struct err *e)
+{
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) /* layer: no-new-privs */
+		return err_sys(e, "prctl PR_SET_NO_NEW_PRIVS");
+	return enter_landlock(c, e);
+}
+
+/* Needs: CAP_SYS_ADMIN over all namespaces.  Does: waits for the helper, enters the
+ * network namespace, and sets sysctls that limit what the sandbox can use up.  Leaves:
+ * only the network of the sandbox in reach.
+ *
+ * This comes as late as it can: a child that waits sleeps, and to be woken costs more than
+ * the rest of the helper's work. */
+static int stage_network(struct child *c, struct err *e)
+{
+	const struct plan *p = c->parts->plan;
+
+	if (has_network(c) &&
+	    (worker_wait(&c->helper, NULL, e) < 0 || network_enter(&c->network, e) < 0))
+		return -1;
+	return rlimits_apply_sysctls(c->mounted.sysctls, p->sysctls, p->sysctl_count, e);
+}
+
 static int install_tracing(const struct seccomp_program *filter, int *ret_listener,
 			   struct err *e)
 {
@@ -424,10 +447,6 @@ static int stage_privileges(struct child *c, struct err *e)
 	 * clears it (prctl(2), PR_SET_PDEATHSIG). */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) /* layer: executor-death */
 		return err_sys(e, "prctl PR_SET_PDEATHSIG");
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) /* layer: no-new-privs */
-		return err_sys(e, "prctl PR_SET_NO_NEW_PRIVS");
-	if (enter_landlock(c, e) < 0)
-		return -1;
 	if (p->refuses_unix && sockets_refuse_unix(e) < 0)
 		return -1;
 	/* layer: capabilities */
@@ -449,8 +468,8 @@ static int stage_exec(struct child *c, struct err *e)
 }
 
 static int (*const stages[])(struct child *, struct err *) = {
-	stage_ids,	   stage_helper,     stage_host_paths, stage_world,
-	stage_descriptors, stage_privileges, stage_exec,
+	stage_helper,  stage_ids,	  stage_host_paths, stage_world, stage_landlock,
+	stage_network, stage_descriptors, stage_privileges, stage_exec,
 };
 
 /* Unblocks all signals, since those that the launcher blocks for its signalfd must not
@@ -585,13 +604,20 @@ static int spawn(const struct spawn_parts *parts, struct sandbox *s, struct err 
 		return -1;
 	AUTO_CLOSE int server = fd_take(&s->fuse.socket);
 
-	struct child c = { .parts = parts, .channel = child_channel,
-			   .failure = child_failure, .maps_ready = maps_ready,
+	struct child c = { .parts = parts,
+			   .channel = child_channel,
+			   .failure = child_failure,
+			   .maps_ready = maps_ready,
 			   .maps_go = maps_go,
-			   .executor = -1, .null = -1, .world_proc = -1, .proc = -1,
-			   .server = server, .handed = { -1, -1, -1 }, .queues = -1,
-			   .mounted = { .logs = -1, .upper = -1 },
-			   .sysctls = -1, .network = -1, .gateway = -1 };
+			   .executor = -1,
+			   .null = -1,
+			   .proc = -1,
+			   .server = server,
+			   .handed = { -1, -1, -1 },
+			   .queues = -1,
+			   .mounted = { .logs = -1, .upper = -1, .sysctls = -1 },
+			   .network = -1,
+			   .gateway = -1 };
 	if (make_child(&c, s, e) < 0)
 		return -1;
 	const struct broker_parts names = { .plan = parts->plan, .stdio = parts->stdio,

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -75,25 +74,9 @@ static int attach(struct masks *m, struct targets *t, const struct mount_target 
 	return 0;
 }
 
-/* Binds a mask of /proc over `name`, an entry of /proc, which is the working directory.
- * 1: it is done, or there is no such entry; 0: there is no mask of that kind yet.  The
- * kernel tells by ENOTDIR that the entry is of the other kind. */
-static int bind_again(const struct masks *m, const char *name)
-{
-	for (int is_dir = 1; is_dir >= 0; is_dir--) {
-		const char *first = m->name[is_dir];
-		if (!first)
-			continue;
-		if (mount(first, name, NULL, MS_BIND, NULL) == 0 || errno == ENOENT)
-			return 1;
-		if (errno != ENOTDIR)
-			return -1;
-	}
-	return 0;
-}
-
 /* Hides an entry of the new procfs, where every link is the kernel's.  An entry that this
- * kernel's procfs does not have needs no mask. */
+ * kernel's procfs does not have needs no mask.  The entry's type is looked up: a bind that
+ * fails costs a grace period of RCU. */
 static int hide_in_proc(struct masks *m, struct targets *t, const struct step *s,
 			struct err *e)
 {
@@ -103,15 +86,12 @@ static int hide_in_proc(struct masks *m, struct targets *t, const struct step *s
 	at.dir = mount_target_parent(t, s->target, &at.name, e);
 	if (at.dir < 0)
 		return -1;
-	const bool is_top = at.name == s->target + sizeof(PROC) - 1;
-	if (is_top && fchdir(at.dir) < 0)
-		return err_sys(e, "enter /proc");
-	const int bound = is_top ? bind_again(m, at.name) : 0;
-	if (bound)
-		return bound > 0 ? 0 : err_sys(e, "bind a mask");
 	if (fstatat(at.dir, at.name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 : err_sys(e, "stat");
 	const bool is_dir = S_ISDIR(st.st_mode);
+	const bool is_top = at.name == s->target + sizeof(PROC) - 1;
+	if (is_top && m->name[is_dir])
+		return mount_api_bind(m->name[is_dir], at.dir, at.name, e);
 	if (attach(m, t, &at, is_dir, e) < 0)
 		return -1;
 	if (is_top)

@@ -27,7 +27,8 @@
 struct tree {
 	int root;    /* owned: the new tree's root, attached over "/" */
 	int base;    /* owned: STEP_OVERLAY's tmpfs; -1: none */
-	const struct mount_sources *from; /* borrowed */
+	int server;  /* borrowed: the socket of fuse-overlayfs, if that serves the root
+		      * (root_fuse.h) */
 	const struct step *overlay; /* the STEP_OVERLAY of which `root` is only one
 				     * layer until STEP_MERGE; NULL: none, or the root
 				     * is copied or served */
@@ -88,7 +89,7 @@ static int clone_copy(const struct step *s, struct err *e)
  * steps write the sandbox's own files into it. */
 static int mount_whole(struct tree *t, const struct step *s, struct err *e)
 {
-	t->root = s->is_served ? root_fuse_mount(t->from->server, e) : clone_copy(s, e);
+	t->root = s->is_served ? root_fuse_mount(t->server, e) : clone_copy(s, e);
 	if (t->root < 0)
 		return -1;
 	if (sys_move_mount(t->root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
@@ -413,7 +414,13 @@ int mounts_make_own_proc(struct err *e)
 static int do_proc(struct tree *t, const struct step *s, struct err *e)
 {
 	AUTO_CLOSE int target = mount_target_open(&t->targets, s->target, e);
-	return target < 0 ? -1 : attach_fd(t, t->from->proc, target, s, e);
+	if (target < 0)
+		return -1;
+	AUTO_CLOSE int mount = mounts_make_proc(e);
+	if (mount < 0 || attach_fd(t, mount, target, s, e) < 0)
+		return -1;
+	t->left.sysctls = openat(mount, "sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return t->left.sysctls < 0 ? err_sys(e, "open /proc/sys") : 0;
 }
 
 static int do_devpts(struct tree *t, const struct step *s, struct err *e)
@@ -478,16 +485,16 @@ static void tree_done(struct tree *t, size_t count)
 	masks_done(&t->masks);
 	own_close(&t->left.logs);
 	own_close(&t->left.upper);
+	own_close(&t->left.sysctls);
 	own_close(&t->root);
 	own_close(&t->base);
 }
 
-int mounts_run(const struct plan *p, const struct mount_sources *from,
-	       struct mounted *ret, struct err *e)
+int mounts_run(const struct plan *p, int server, struct mounted *ret, struct err *e)
 {
-	static const struct mounted nothing = { .logs = -1, .upper = -1 };
+	static const struct mounted nothing = { .logs = -1, .upper = -1, .sysctls = -1 };
 	struct tree t = {
-		.root = -1, .base = -1, .from = from, .plan = p, .left = nothing
+		.root = -1, .base = -1, .server = server, .plan = p, .left = nothing
 	};
 
 	targets_init(&t.targets, -1);

@@ -22,19 +22,15 @@ struct plan;
 struct mounted {
 	int logs;  /* owned: the folder that STEP_LOGS made, writable */
 	int upper; /* owned: the folder that STEP_OVERLAY's root writes to */
+	/* owned: the folder sys of STEP_PROC's procfs, beneath the read-only mount that
+	 * processes inside see (rlimits.h) */
+	int sysctls;
 };
 
-/* Borrowed: descriptors that the caller has made before the steps. */
-struct mount_sources {
-	int server; /* a served root: the socket of root_fuse_start(); -1: the root is not
-		     * served */
-	int proc;   /* the procfs of mounts_make_proc() for STEP_PROC */
-};
-
-/* Needs: the child's namespaces and id maps.  Does: all steps, pivot_root.  Leaves: the
- * working directory at the new root, and no trace of the old root but ret->upper. */
-int mounts_run(const struct plan *p, const struct mount_sources *from,
-	       struct mounted *ret, struct err *e);
+/* Needs: the child's namespaces and id maps; for a served root the socket of
+ * root_fuse_start(), else -1.  Does: all steps, pivot_root.  Leaves: the working
+ * directory at the new root, and no trace of the old root but ret->upper. */
+int mounts_run(const struct plan *p, int server, struct mounted *ret, struct err *e);
 
 /* Makes a fresh, detached procfs of the caller's pid namespace.  Where parts
  * of the existing /proc are masked the kernel refuses it, and the error says

@@ -67,11 +67,9 @@ static void run_steps(void *arg)
 {
 	const struct world *w = arg;
 	struct err e = { 0 };
-	const struct mount_sources from = { .server = -1, .proc = mounts_make_proc(&e) };
 
 	(void)umask(0);
-	CHECK(from.proc >= 0);
-	if (mounts_run(&w->plan, &from, &mounted, &e) == 0 && w->look) {
+	if (mounts_run(&w->plan, -1, &mounted, &e) == 0 && w->look) {
 		w->look(w);
 		_exit(0);
 	}
@@ -307,6 +305,34 @@ static void look_at_proc(const struct world *w)
 	CHECK(access("/dev/pts/ptmx", R_OK | W_OK) == 0);
 }
 
+/* A look-up in the folder leaves no trace in the host's procfs, and the mount over
+ * /proc/sys does not make it read-only. */
+static void look_at_sysctls(const struct world *w)
+{
+	struct stat theirs, ours;
+
+	(void)w;
+	CHECK(fstat(mounted.sysctls, &theirs) == 0 && stat("/proc/sys", &ours) == 0);
+	CHECK(theirs.st_dev == ours.st_dev);
+	AUTO_CLOSE int fd =
+		openat(mounted.sysctls, "user/max_user_namespaces", O_WRONLY | O_CLOEXEC);
+	CHECK(fd >= 0 && write(fd, "0", 1) == 1);
+	CHECK(open("/proc/sys/user/max_user_namespaces", O_WRONLY | O_CLOEXEC) < 0);
+	CHECK(errno == EROFS);
+}
+
+static void test_the_sysctls_of_the_new_procfs_are_left_open(void **state)
+{
+	struct world w;
+
+	begin(&w, state);
+	add(&w, STEP_DIR, "/proc", 0555, NULL);
+	add(&w, STEP_PROC, "/proc", 0, NULL);
+	add(&w, STEP_READONLY, "/proc/sys", 0, NULL);
+	w.look = look_at_sysctls;
+	run(&w);
+}
+
 static void test_masks_hide_what_they_cover(void **state)
 {
 	struct world w;
@@ -456,6 +482,7 @@ int main(void)
 		cmocka_unit_test(test_a_file_replaces_a_link),
 		cmocka_unit_test(test_a_source_that_was_replaced_is_refused),
 		cmocka_unit_test(test_masks_hide_what_they_cover),
+		cmocka_unit_test(test_the_sysctls_of_the_new_procfs_are_left_open),
 		OVERLAY(test_an_image_that_is_written_to_stays_as_it_was),
 		OVERLAY(test_written_bytes_go_to_the_disk),
 		OVERLAY(test_a_disk_that_was_replaced_is_refused),

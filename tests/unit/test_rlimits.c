@@ -13,7 +13,6 @@
 #include "base/io.h"
 #include "policy/policy.h"
 #include "policy/units.h"
-#include "sandbox/kernel/procfs.h"
 #include "sandbox/plan/plan.h"
 #include "sandbox/plan/plan_rlimits.h"
 #include "tests/unit/scene.h"
@@ -199,8 +198,7 @@ static void play_sysctls(void *arg)
 	const struct plan *p = arg;
 	struct err e;
 
-	AUTO_CLOSE int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	AUTO_CLOSE int folder = rlimits_open_sysctls(proc, &e);
+	AUTO_CLOSE int folder = open("/proc/sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	CHECK(folder >= 0 &&
 	      rlimits_apply_sysctls(folder, p->sysctls, p->sysctl_count, &e) == 0);
 	for (size_t i = 0; i < p->sysctl_count; i++)
@@ -268,8 +266,7 @@ static void play_lacking(void *arg)
 	struct plan *p = arg;
 	struct err e;
 
-	AUTO_CLOSE int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	AUTO_CLOSE int folder = rlimits_open_sysctls(proc, &e);
+	AUTO_CLOSE int folder = open("/proc/sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	CHECK(folder >= 0 &&
 	      rlimits_apply_sysctls(folder, p->sysctls, p->sysctl_count, &e) == 0);
 	p->sysctls[0].may_lack = false;
@@ -289,26 +286,6 @@ static void test_a_limit_that_the_kernel_lacks_is_an_error_unless_optional(void 
 	scene_inside(0, 1000, play_lacking, &p);
 }
 
-/* A second procfs is made, in which a look-up leaves no trace in the host's. */
-static void play_procfs(void *arg)
-{
-	struct stat ours, hosts;
-	struct err e;
-
-	(void)arg;
-	AUTO_CLOSE int proc = procfs_make("", &e);
-	AUTO_CLOSE int folder = rlimits_open_sysctls(proc, &e);
-	CHECK(folder >= 0 && fstat(folder, &ours) == 0 && stat("/proc/sys", &hosts) == 0);
-	CHECK(ours.st_dev != hosts.st_dev);
-	CHECK(fstatat(folder, "user/max_user_namespaces", &ours, 0) == 0);
-}
-
-static void test_the_sysctls_are_looked_up_in_the_given_procfs_alone(void **state)
-{
-	(void)state;
-	scene_first(play_procfs, NULL);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -321,8 +298,6 @@ int main(void)
 			test_no_queue_of_datagrams_is_full_in_a_network_of_its_own),
 		cmocka_unit_test(
 			test_a_limit_that_the_kernel_lacks_is_an_error_unless_optional),
-		cmocka_unit_test(
-			test_the_sysctls_are_looked_up_in_the_given_procfs_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
