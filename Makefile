@@ -63,7 +63,8 @@ ROOMS := base policy/json policy/plugin policy/bash policy/seccomp policy/egress
     supervisor supervisor/pool rootfs-tools/layers rootfs-tools/index rootfs-tools/registry \
     rootfs-tools/build rootfs-tools cli docker apptainer bwrap lib gateway/zip gateway/relay gateway gateway/route mcp
 
-FILES_base := account answer await base64 buffer err frame hex io json_write lean term_keys list nearest note redact fd_keep fd_pass \
+FILES_base := account answer arena await base64 buffer err frame hex io json_write lean term_keys list \
+    nearest note redact fd_keep fd_pass \
     path resolve utf8 variables term_escape path_walk spot wait_line worker
 USES_base :=
 
@@ -248,7 +249,7 @@ USES_rootfs-tools := base policy/json policy archive store sandbox/kernel sandbo
     sandbox/plan sandbox/root sandbox/launch cli/common rootfs-tools/changes rootfs-tools/layers \
     rootfs-tools/index rootfs-tools/registry rootfs-tools/build
 
-FILES_cli := apply arena audit audit_show belt bridge change_line changes copy_request cp diff \
+FILES_cli := apply audit audit_show belt bridge change_line changes copy_request cp diff \
     doctor events exec foreign_verbs stats_poll consent choose \
     remote_notes inspect copy_dest logs net_log net_main plugin plugin_install policy pool pool_client port copy_worker ps ps_row ps_usage rm run stats lifecycle \
     stream update why why_live
@@ -420,7 +421,11 @@ $(B)/libexec/hutch-oci: $(B)/$(LINK)/oci/main.o $(call linked_rooms,oci)
 $(B)/libexec/hutch-route: $(B)/$(LINK)/gateway/route/main.o $(patsubst %,$(B)/$(LINK)/gateway/%.o,box_id \
   free_memory listen loop serve_confine) \
   $(filter-out %/gateway.a %/gateway/zip.a %/gateway/relay.a,$(call linked_rooms,gateway/route))
-$(B)/libexec/hutch-supervise: $(B)/$(LINK)/supervisor/main.o $(call linked_rooms,supervisor)
+# Its memory while it starts is an arena's, as hutch's is (supervisor/malloc.c).
+WRAP_MALLOC := -Wl,--wrap=malloc,--wrap=free,--wrap=calloc,--wrap=realloc
+$(B)/libexec/hutch-supervise: LDHARDEN += $(if $(filter musl,$(LINK)),$(WRAP_MALLOC))
+$(B)/libexec/hutch-supervise: $(B)/$(LINK)/supervisor/main.o $(if $(filter musl,$(LINK)),$(B)/musl/supervisor/malloc.o) \
+  $(call linked_rooms,supervisor)
 $(B)/libexec/hutch-pool: $(B)/$(LINK)/supervisor/pool/main.o $(call linked_rooms,supervisor/pool)
 
 # The executor makes the calls of capabilities itself (executor/process/caps.c).
@@ -1011,7 +1016,7 @@ clang-only: $(B)/gen/seccomp_texts.h
 	$(Q)for f in $(MAINS); do \
 	  clang $(BASE_CFLAGS) -fsyntax-only $$f || exit; done
 	$(Q)clang $(patsubst $(CC_INCLUDE),$(shell clang -print-resource-dir)/include,$(MUSL_CFLAGS)) \
-	  $(BASE_CFLAGS) -fsyntax-only cli/malloc.c base/glibc.c base/memmove.c
+	  $(BASE_CFLAGS) -fsyntax-only cli/malloc.c supervisor/malloc.c base/glibc.c base/memmove.c
 
 # libFuzzer targets; each has a committed corpus in tests/fuzz/corpus.  They are linked as unit
 # tests are.

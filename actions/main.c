@@ -1,7 +1,7 @@
 /* hutch-act: actions as JSON lines on stdin, observations (their answers) on stdout.
  * `hutch act` runs it. hutch-act is a program of its own because it runs for hours: the
  * malloc() of `hutch` is made for a program that starts one command and ends, and gives
- * back little memory (cli/arena.h). See docs/hutch-act.md. */
+ * back little memory (base/arena.h). See docs/hutch-act.md. */
 #include <stdio.h>
 #include <unistd.h>
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/arena.h"
+#include "base/arena.h"
 
 void *malloc(size_t size)
 {

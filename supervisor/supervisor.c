@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "actions/redact_json.h"
+#include "base/arena.h"
 #include "base/fd_keep.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -669,6 +670,8 @@ void supervisor_run(struct supervisor *s)
 	init(s);
 	if (open_doors(s, &e) < 0)
 		supervisor_end(s, "error", EXIT_HUTCH, NULL, &e);
+	arena_close(); /* the supervisor lives on: what it frees from now on is used
+			* again */
 	while (!instance_is_over(&s->instance))
 		turn(s);
 	judge(s);

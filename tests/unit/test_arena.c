@@ -1,6 +1,6 @@
 /* The launcher's memory allocator: it keeps malloc(3)'s promises, and memory use
  * does not grow. */
-#include "cli/arena.h"
+#include "base/arena.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -129,6 +129,41 @@ static void test_nothing_grows_when_the_arena_is_used_up(void **state)
 	assert_true(pages() <= before + 64);
 }
 
+static void test_a_block_grows_in_its_place_or_not_at_all(void **state)
+{
+	uint8_t *first = arena_allocate(20);
+
+	(void)state;
+	memset(first, 3, 20);
+	assert_true(arena_grow(first, 4000)); /* it is the newest */
+	assert_true(arena_size_of(first) >= 4000);
+	void *second = arena_allocate(1);
+	assert_true(arena_grow(first, 4000));
+	assert_false(arena_grow(first, 5000));
+	assert_false(arena_grow(second, ARENA_LARGE));
+	assert_false(arena_grow(second, SIZE_MAX));
+	assert_true(holds(first, 3, 20));
+	arena_release(second);
+	arena_release(first);
+}
+
+static void test_only_small_blocks_are_in_the_arena(void **state)
+{
+	void *small = arena_allocate(ARENA_LARGE / 2),
+	     *large = arena_allocate(ARENA_LARGE);
+
+	(void)state;
+	assert_true(arena_fits(0));
+	assert_true(arena_fits(ARENA_LARGE / 2));
+	assert_false(arena_fits(ARENA_LARGE));
+	assert_false(arena_fits(SIZE_MAX));
+	assert_true(arena_holds(small));
+	assert_false(arena_holds(large));
+	assert_false(arena_holds(NULL));
+	arena_release(large);
+	arena_release(small);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -136,6 +171,8 @@ int main(void)
 		cmocka_unit_test(test_a_growing_block_keeps_its_content),
 		cmocka_unit_test(test_the_newest_is_given_back),
 		cmocka_unit_test(test_impossible_sizes),
+		cmocka_unit_test(test_a_block_grows_in_its_place_or_not_at_all),
+		cmocka_unit_test(test_only_small_blocks_are_in_the_arena),
 		cmocka_unit_test(test_nothing_grows_when_the_arena_is_used_up),
 	};
 

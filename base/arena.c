@@ -1,5 +1,5 @@
 /* _GNU_SOURCE is for mremap(2). */
-#include "cli/arena.h"
+#include "base/arena.h"
 
 #include <errno.h>
 #include <stdalign.h>
@@ -20,6 +20,7 @@ struct block {
 
 static alignas(ALIGNMENT) uint8_t arena[ARENA_SIZE];
 static size_t used;
+static bool is_closed;
 
 static struct block *block_of(void *p)
 {
@@ -63,12 +64,15 @@ static struct block *take(size_t size)
 	return b;
 }
 
+static bool fits(size_t size)
+{
+	return size < ARENA_LARGE && sizeof(struct block) + size <= ARENA_SIZE - used;
+}
+
 void *arena_allocate(size_t size)
 {
 	size = rounded(size);
-	bool fits = size < ARENA_LARGE &&
-		    sizeof(struct block) + size <= ARENA_SIZE - used;
-	struct block *b = size == 0 ? NULL : fits ? take(size) : map(size);
+	struct block *b = size == 0 ? NULL : fits(size) ? take(size) : map(size);
 
 	if (!b)
 		errno = ENOMEM;
@@ -93,6 +97,14 @@ static bool grow_newest(struct block *b, size_t size)
 	return true;
 }
 
+bool arena_grow(void *p, size_t size)
+{
+	struct block *b = block_of(p);
+	const size_t needed = rounded(size);
+
+	return needed && (needed <= b->size || grow_newest(b, needed));
+}
+
 void *arena_resize(void *p, size_t size)
 {
 	if (!p)
@@ -104,7 +116,7 @@ void *arena_resize(void *p, size_t size)
 		errno = ENOMEM;
 		return NULL;
 	}
-	if (needed <= b->size || grow_newest(b, needed))
+	if (arena_grow(p, size))
 		return p;
 	if (b->is_mapped)
 		return remap(b, needed);
@@ -127,4 +139,26 @@ void arena_release(void *p)
 							* has a mapping of its own */
 	else if (is_newest(b))
 		used -= sizeof(*b) + b->size;
+}
+
+void arena_close(void)
+{
+	is_closed = true;
+}
+
+bool arena_fits(size_t size)
+{
+	return !is_closed && size < ARENA_LARGE && fits(rounded(size));
+}
+
+bool arena_holds(const void *p)
+{
+	const uint8_t *at = p;
+
+	return at >= arena && at < arena + ARENA_SIZE;
+}
+
+size_t arena_size_of(void *p)
+{
+	return block_of(p)->size;
 }
