@@ -154,13 +154,15 @@ static int enter_landlock(const struct confine *c, struct err *e)
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 #define IS(k, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(k), yes, no)
 #define RETURN(k) BPF_STMT(BPF_RET | BPF_K, (k))
+#define SIGNAL_INSNS   13
 
-/* Installs a second filter, which lets the supervisor signal only its own processes.
- * kill(2) takes an int, so the low word is enough; both architectures are
+/* Writes the first part of the filter, which lets the supervisor signal only its own
+ * processes: it refuses other signals, and goes on with the instruction after itself for
+ * all else.  kill(2) takes an int, so the low word is enough; both architectures are
  * little-endian.  The number of a child is not reused before the supervisor has waited
  * for it; after that the supervisor sends no signal.  tgkill(2) is for abort(3).  Calls
- * of another ABI, which have other numbers, are refused by the first filter. */
-static int narrow_signals(const struct confine *c, struct err *e)
+ * of another ABI, which have other numbers, are refused by the second part. */
+static void narrow_signals(const struct confine *c, struct sock_filter ret[SIGNAL_INSNS])
 {
 	const pid_t server = c->server > 0 ? c->server : c->child;
 	const pid_t broker = c->broker > 0 ? c->broker : c->child;
@@ -169,35 +171,36 @@ static int narrow_signals(const struct confine *c, struct err *e)
 	const pid_t peers = c->peers > 0 ? c->peers : c->child;
 	const struct sock_filter insns[] = {
 		WORD(nr),
-		IS(SYS_kill, 2, 0),
-		IS(SYS_tgkill, 8, 0),
-		RETURN(SECCOMP_RET_ALLOW),
+		IS(SYS_kill, 1, 0),
+		IS(SYS_tgkill, 7, 10),
 		WORD(args[0]),
-		IS(c->child, 7, 0),
-		IS(server, 6, 0),
-		IS(broker, 5, 0),
-		IS(gate, 4, 0),
-		IS(egress, 3, 0),
-		IS(peers, 2, 3),
+		IS(c->child, 8, 0),
+		IS(server, 7, 0),
+		IS(broker, 6, 0),
+		IS(gate, 5, 0),
+		IS(egress, 4, 0),
+		IS(peers, 3, 2),
 		WORD(args[0]),
-		IS(getpid(), 0, 1),
-		RETURN(SECCOMP_RET_ALLOW),
+		IS(getpid(), 1, 0),
 		RETURN(SECCOMP_RET_ERRNO | EPERM),
 	};
+
+	_Static_assert(ARRAY_LEN(insns) == SIGNAL_INSNS,
+		       "the first part has another size");
+	memcpy(ret, insns, sizeof(insns));
+}
+
+/* Installs both parts as one filter: the kernel compiles each filter anew, and runs each
+ * at every call. */
+static int enter_seccomp(const struct confine *c, struct err *e)
+{
+	struct sock_filter insns[SIGNAL_INSNS + ARRAY_LEN(supervisor_program)];
 	const struct seccomp_program program = { .insns = insns,
 						 .count = ARRAY_LEN(insns) };
 
+	narrow_signals(c, insns);
+	memcpy(insns + SIGNAL_INSNS, supervisor_program, sizeof(supervisor_program));
 	return seccomp_install(&program, e);
-}
-
-static int enter_seccomp(const struct confine *c, struct err *e)
-{
-	const struct seccomp_program program = { .insns = supervisor_program,
-						 .count = ARRAY_LEN(supervisor_program) };
-
-	/* The filter for signals is installed first, since the list of allowed calls
-	 * does not contain seccomp(2). */
-	return narrow_signals(c, e) < 0 ? -1 : seccomp_install(&program, e);
 }
 
 int confine_enter(const struct confine *c, struct err *e)
