@@ -139,7 +139,7 @@ USES_executor := base protocol executor/wire executor/process executor/session e
     executor/edit executor/fileops executor/plugin
 
 FILES_sandbox/kernel := notify_target caps cgroup_tree countdown diagnose landlock_root mount_api host_user idmap landlock \
-    log_level listener netns network pivot procfs program pump rlimits seccomp seccomp_cache seccomp_compiler \
+    log_level listener mount_options netns network pivot procfs program pump rlimits seccomp seccomp_cache seccomp_compiler \
     sockets stdio mount_target terminal
 USES_sandbox/kernel := base policy/seccomp policy
 

@@ -18,6 +18,7 @@
 #include "sandbox/cgroup/cgroup.h"
 #include "sandbox/kernel/caps.h"
 #include "sandbox/kernel/landlock.h"
+#include "sandbox/kernel/mount_options.h"
 #include "sandbox/kernel/seccomp.h"
 #include "sandbox/state/registry.h"
 #include "sandbox/state/saved_spec.h"
@@ -32,9 +33,8 @@ static const struct sock_filter supervisor_program[] = {
 
 /* --- whether Landlock can be had ------------------------------------------------ */
 
-/* Returns whether /proc hides the processes of other users: its mount has the option
- * hidepid= (proc(5)). */
-static bool hides_processes(void)
+/* Returns the same as hides_processes(), by the list of all mounts. */
+static bool hides_by_list(void)
 {
 	AUTO_CLOSE int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
 	AUTO_FREE char *text = NULL;
@@ -47,6 +47,17 @@ static bool hides_processes(void)
 		if (strstr(line, " /proc ") && strstr(line, "hidepid="))
 			return true;
 	return false;
+}
+
+/* Returns whether /proc hides the processes of other users: its mount has the option
+ * hidepid= (proc(5)). */
+static bool hides_processes(void)
+{
+	char options[256];
+
+	return mount_options_read("/proc", options, sizeof(options)) == 0
+		       ? strstr(options, "hidepid=") != NULL
+		       : hides_by_list();
 }
 
 bool confine_has_landlock(const struct peer_self *self, bool reads_memory)

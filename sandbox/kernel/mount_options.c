@@ -1,0 +1,64 @@
+#include "sandbox/kernel/mount_options.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/stat.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Names that linux/stat.h has since 6.8, and linux/mount.h since 6.8, 6.11 and 6.13. */
+#define MNT_ID_UNIQUE 0x4000u
+#define SYS_STATMOUNT 457
+#define MNT_OPTS      0x80ull
+#define SB_SOURCE     0x200ull
+#define TEXTS	      512 /* where the texts begin in what statmount(2) writes */
+
+struct mount_request {
+	uint32_t size, spare;
+	uint64_t id, wanted;
+};
+
+struct mount_answer {
+	uint32_t size, options; /* `options`: where they begin in the texts */
+	uint64_t told;
+	char rest[TEXTS - 16];
+	char texts[4096];
+};
+
+/* Reads the number of the mount that statmount(2) takes. */
+static int number_of(const char *path, uint64_t *ret)
+{
+	struct statx st;
+
+	if (syscall(SYS_statx, AT_FDCWD, path, 0, MNT_ID_UNIQUE, &st) < 0)
+		return -1;
+	if (!(st.stx_mask & MNT_ID_UNIQUE)) {
+		errno = ENOSYS;
+		return -1;
+	}
+	*ret = st.stx_mnt_id;
+	return 0;
+}
+
+int mount_options_read(const char *path, char *ret, size_t size)
+{
+	struct mount_request request = { .size = sizeof(request),
+					 .wanted = MNT_OPTS | SB_SOURCE };
+	struct mount_answer answer;
+
+	if (number_of(path, &request.id) < 0 ||
+	    syscall(SYS_STATMOUNT, &request, &answer, sizeof(answer), 0) < 0)
+		return -1;
+	/* A kernel leaves a bit out both if it does not know it and if the text is empty.
+	 * A source is never empty, and a kernel that tells it knows options, too. */
+	const char *text = answer.told & MNT_OPTS ? answer.texts + answer.options : "";
+	if (!(answer.told & SB_SOURCE))
+		errno = ENOSYS;
+	else if (strlen(text) >= size)
+		errno = EOVERFLOW;
+	else
+		return memcpy(ret, text, strlen(text) + 1), 0;
+	return -1;
+}
