@@ -214,7 +214,7 @@ FILES_actions := action action_errand action_git dedup args stderr_denials dispa
 USES_actions := base policy/json policy/bash policy protocol store egress/launch sandbox/cgroup sandbox/plan sandbox/monitor \
     sandbox/launch sandbox/explain cli/common rootfs-tools/changes
 
-FILES_supervisor := restart_spec restarts main_process request capture clients clocks confine events info jobs supervisor_log output_ring lease log \
+FILES_supervisor := supervise restart_spec restarts main_process request capture clients clocks confine events info jobs supervisor_log output_ring lease log \
     methods methods_exec methods_net methods_port methods_start methods_update methods_user create_options outputs \
     net net_rules outputs_tell peer records rpc samples pause supervisor connection
 USES_supervisor := base policy/json policy/seccomp policy/egress policy protocol store sandbox/kernel egress/launch \
@@ -255,7 +255,7 @@ FILES_cli := apply audit audit_show belt bridge change_line changes copy_request
     stream update why why_live
 USES_cli := base policy/plugin policy/egress policy protocol archive store sandbox/kernel sandbox/cgroup sandbox/state \
     sandbox/plan sandbox/root sandbox/launch sandbox/landlock sandbox/learn sandbox/explain \
-    cli/common rootfs-tools/changes
+    cli/common rootfs-tools/changes supervisor
 
 FILES_docker := about args attach container describe images lifecycle list_format mount_args ps run_args show start template template_call template_printf tree user_policy verb volumes wait
 USES_docker := base policy store sandbox/kernel sandbox/state sandbox/launch cli/common
@@ -398,8 +398,12 @@ $(B)/%.a:
 	$(Q)rm -f $@ && $(CROSS)ar rcsTD $@ $^
 
 # Programs: their main.o, and rooms.  Those below that use HOST_LINK are dynamic, with glibc.
-ALLOCATOR := $(if $(filter musl,$(LINK)),$(B)/musl/cli/malloc.o,$(B)/host/tests/short_lived.o)
-$(B)/hutch: $(B)/$(LINK)/cli/main.o $(ALLOCATOR) $(call linked_rooms,cli)
+# Memory of hutch, and of hutch-supervise while it starts, is an arena's (base/malloc.c).
+WRAP_MALLOC := -Wl,--wrap=malloc,--wrap=free,--wrap=calloc,--wrap=realloc
+$(B)/hutch $(B)/libexec/hutch-supervise: private LDHARDEN += $(if $(filter musl,$(LINK)),$(WRAP_MALLOC))
+ALLOCATOR := $(if $(filter musl,$(LINK)),$(B)/musl/base/malloc.o)
+$(B)/hutch: $(B)/$(LINK)/cli/main.o $(ALLOCATOR) $(if $(filter host,$(LINK)),$(B)/host/tests/short_lived.o) \
+  $(call linked_rooms,cli)
 # The plugins that hutch ships, beside its programs.
 PLUGIN_FILES := $(shell find plugins -mindepth 2 -type f ! -path '*/__pycache__/*')
 $(B)/libexec/plugins/made: $(PLUGIN_FILES)
@@ -421,11 +425,7 @@ $(B)/libexec/hutch-oci: $(B)/$(LINK)/oci/main.o $(call linked_rooms,oci)
 $(B)/libexec/hutch-route: $(B)/$(LINK)/gateway/route/main.o $(patsubst %,$(B)/$(LINK)/gateway/%.o,box_id \
   free_memory listen loop serve_confine) \
   $(filter-out %/gateway.a %/gateway/zip.a %/gateway/relay.a,$(call linked_rooms,gateway/route))
-# Its memory while it starts is an arena's, as hutch's is (supervisor/malloc.c).
-WRAP_MALLOC := -Wl,--wrap=malloc,--wrap=free,--wrap=calloc,--wrap=realloc
-$(B)/libexec/hutch-supervise: LDHARDEN += $(if $(filter musl,$(LINK)),$(WRAP_MALLOC))
-$(B)/libexec/hutch-supervise: $(B)/$(LINK)/supervisor/main.o $(if $(filter musl,$(LINK)),$(B)/musl/supervisor/malloc.o) \
-  $(call linked_rooms,supervisor)
+$(B)/libexec/hutch-supervise: $(B)/$(LINK)/supervisor/main.o $(ALLOCATOR) $(call linked_rooms,supervisor)
 $(B)/libexec/hutch-pool: $(B)/$(LINK)/supervisor/pool/main.o $(call linked_rooms,supervisor/pool)
 
 # The executor makes the calls of capabilities itself (executor/process/caps.c).
@@ -1016,7 +1016,7 @@ clang-only: $(B)/gen/seccomp_texts.h
 	$(Q)for f in $(MAINS); do \
 	  clang $(BASE_CFLAGS) -fsyntax-only $$f || exit; done
 	$(Q)clang $(patsubst $(CC_INCLUDE),$(shell clang -print-resource-dir)/include,$(MUSL_CFLAGS)) \
-	  $(BASE_CFLAGS) -fsyntax-only cli/malloc.c supervisor/malloc.c base/glibc.c base/memmove.c
+	  $(BASE_CFLAGS) -fsyntax-only base/malloc.c base/glibc.c base/memmove.c
 
 # libFuzzer targets; each has a committed corpus in tests/fuzz/corpus.  They are linked as unit
 # tests are.

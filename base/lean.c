@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
+#define NO_ARENAS (256u << 10) /* more than fits into the arena (arena.h) */
+
 void lean_heap(void)
 {
 	struct rlimit own, none;
@@ -14,7 +16,8 @@ void lean_heap(void)
 	none = (struct rlimit){ .rlim_cur = 0, .rlim_max = own.rlim_max };
 	if (setrlimit(RLIMIT_DATA, &none) < 0)
 		return;
-	void *volatile first = malloc(1); /* volatile: the compiler keeps the call */
+	void *volatile first = malloc(NO_ARENAS); /* volatile: the compiler keeps the
+						   * call */
 	free(first);
 	(void)setrlimit(RLIMIT_DATA, &own); /* cannot fail: this was the limit */
 }

@@ -20,6 +20,7 @@
 #include "sandbox/kernel/log_level.h"
 #include "sandbox/kernel/program.h"
 #include "sandbox/launch/result.h"
+#include "supervisor/supervise.h"
 
 #ifndef HUTCH_VERSION
 #define HUTCH_VERSION "0.1.0"
@@ -64,9 +65,10 @@ static int run_program(const char *program, char **argv)
 	return run_as(program, program, NULL, argv);
 }
 
+/* This process forks the supervisor: a program of its own would cost a further exec. */
 static int create_main(char **argv)
 {
-	return run_program("hutch-supervise", argv);
+	return supervise(VERB_CREATE, argv);
 }
 
 /* Runs `hutch fork` in the program hutch-supervise, which knows by its argv[0] that
@@ -172,7 +174,7 @@ static int act_main(char **argv)
 	return run_program("hutch-act", argv);
 }
 
-static const struct verb {
+static const struct command {
 	const char *name, *help;
 	int (*main)(char **argv); /* the verb's function; its argv begins after the
 				   * verb; NULL: this line is a heading */
@@ -259,7 +261,7 @@ static const struct verb {
 	{ "help", "print this", print_help, false },
 };
 
-static const struct verb *find_verb(const char *name)
+static const struct command *find_verb(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
 		if (verbs[i].main && !strcmp(name, verbs[i].name))
@@ -268,7 +270,7 @@ static const struct verb *find_verb(const char *name)
 }
 
 /* Returns whether the verb's first word is a verb, too, which has a help of its own. */
-static bool has_parts(const struct verb *verb)
+static bool has_parts(const struct command *verb)
 {
 	static const char *const names[] = { "image", "pool",	"port",
 					     "net",   "policy", "audit", "plugin" };
@@ -284,7 +286,7 @@ static bool has_parts(const struct verb *verb)
 static int print_help(char **argv)
 {
 	char flag[] = "--help", *words[] = { flag, NULL, NULL };
-	const struct verb *verb = argv[0] ? find_verb(argv[0]) : NULL;
+	const struct command *verb = argv[0] ? find_verb(argv[0]) : NULL;
 
 	if (argv[0] && argv[0][0] != '-' && !verb)
 		return unknown_verb(argv[0]);
@@ -461,7 +463,7 @@ int main(int argc, char **argv)
 		name = "version";
 	if (!strcmp(name, "--help") || !strcmp(name, "-h"))
 		name = "help";
-	const struct verb *verb = find_verb(name);
+	const struct command *verb = find_verb(name);
 	if (!verb)
 		return unknown_verb(name);
 	return report_exit(verb->is_client ? as_client(verb->main, argv + 2)

@@ -12,6 +12,7 @@
 
 #include "actions/redact_json.h"
 #include "base/arena.h"
+#include "base/lean.h"
 #include "base/fd_keep.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -667,6 +668,7 @@ void supervisor_run(struct supervisor *s)
 {
 	struct err e;
 
+	lean_heap(); /* before the filter, which refuses setrlimit(2) */
 	init(s);
 	if (open_doors(s, &e) < 0)
 		supervisor_end(s, "error", EXIT_HUTCH, NULL, &e);

@@ -76,7 +76,7 @@ def supervisors():
                 is_one = file.read() == "hutch\n"
         except (OSError, NotADirectoryError):
             continue
-        if is_one and words[0].endswith(b"hutch-supervise"):
+        if is_one and (words[1:2] == [b"create"] or words[0].endswith(b"hutch-supervise")):
             found.append(int(name))
     return found
 

@@ -396,7 +396,6 @@ tar" ]
 	[[ $stderr == *"only one id is mapped"* ]]
 	hutch inspect "$name"
 	[[ $output == *'"image": "img"'* ]] || [[ $output == *'"image":"img"'* ]]
-	supervisor=$(pgrep -f "hutch-supervise.*$name\$" | head -1)
 	hutch rm -f "$name"
 	# The lock is released when the supervisor ends, which may be a moment
 	# after its last answer.

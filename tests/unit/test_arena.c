@@ -1,17 +1,14 @@
-/* The launcher's memory allocator: it keeps malloc(3)'s promises, and memory use
- * does not grow. */
+/* The arena: its blocks are aligned and apart, and the newest one can grow and be given
+ * back.  Its blocks do not overlap malloc(3)'s, which test_malloc.c has. */
 #include "base/arena.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
-#include <errno.h>
-#include <stdio.h>
 
 static bool holds(const void *p, int byte, size_t len)
 {
@@ -25,8 +22,7 @@ static bool holds(const void *p, int byte, size_t len)
 
 static void test_blocks_are_aligned_and_apart(void **state)
 {
-	static const size_t sizes[] = { 0, 1, 15, 16, 17, 4000, ARENA_LARGE - 1,
-					ARENA_LARGE, 1 << 20 };
+	static const size_t sizes[] = { 0, 1, 15, 16, 17, 4000, ARENA_LARGE - 1 };
 	enum { COUNT = sizeof(sizes) / sizeof(sizes[0]) };
 	void *all[COUNT];
 
@@ -34,6 +30,7 @@ static void test_blocks_are_aligned_and_apart(void **state)
 	for (size_t i = 0; i < COUNT; i++) {
 		all[i] = arena_allocate(sizes[i]);
 		assert_non_null(all[i]);
+		assert_true(arena_holds(all[i]));
 		assert_int_equal((uintptr_t)all[i] % 16, 0);
 		memset(all[i], (int)i + 1, sizes[i]);
 	}
@@ -43,28 +40,6 @@ static void test_blocks_are_aligned_and_apart(void **state)
 		arena_release(all[i]);
 }
 
-/* A block grows from a few bytes beyond the arena's bound, where it becomes a
- * mapping that the kernel may move. */
-static void test_a_growing_block_keeps_its_content(void **state)
-{
-	for (int has_neighbour = 0; has_neighbour < 2; has_neighbour++) {
-		uint8_t *p = arena_allocate(8);
-		void *neighbour = has_neighbour ? arena_allocate(8) : NULL;
-		memset(p, 7, 8);
-		for (size_t size = 16; size <= 4u << 20; size *= 2) {
-			p = arena_resize(p, size);
-			assert_non_null(p);
-			assert_true(holds(p, 7, size / 2));
-			memset(p, 7, size);
-		}
-		arena_release(p);
-		arena_release(neighbour);
-	}
-	arena_release(arena_resize(NULL, 5));
-	arena_release(NULL);
-	(void)state;
-}
-
 static void test_the_newest_is_given_back(void **state)
 {
 	void *first = arena_allocate(100);
@@ -72,61 +47,10 @@ static void test_the_newest_is_given_back(void **state)
 	(void)state;
 	arena_release(first);
 	assert_ptr_equal(arena_allocate(50), first);
-	assert_ptr_equal(arena_resize(first, 1000), first);
+	assert_true(arena_grow(first, 1000));
 	arena_release(first);
-}
-
-static void test_impossible_sizes(void **state)
-{
-	void *p = arena_allocate(10);
-
-	(void)state;
-	errno = 0;
-	assert_null(arena_allocate(SIZE_MAX));
-	assert_int_equal(errno, ENOMEM);
-	assert_null(arena_allocate(SIZE_MAX - 16));
-	assert_null(arena_resize(p, SIZE_MAX - 32));
-	assert_null(arena_allocate((size_t)1 << 60));
-	arena_release(p);
-}
-
-/* Number of pages of this process (proc(5), statm). */
-static unsigned long pages(void)
-{
-	unsigned long total = 0;
-	FILE *f = fopen("/proc/self/statm", "re");
-
-	assert_non_null(f);
-	assert_int_equal(fscanf(f, "%lu", &total), 1);
-	assert_int_equal(fclose(f), 0);
-	return total;
-}
-
-static void play_round(void)
-{
-	void *kept[64];
-
-	for (size_t i = 0; i < 64; i++) {
-		kept[i] = arena_allocate(100);
-		assert_non_null(kept[i]);
-		memset(kept[i], 1, 100);
-	}
-	for (size_t i = 0; i < 64; i++)
-		arena_release(kept[i]);
-}
-
-/* When the arena is full, blocks become mappings, which are unmapped when they are
- * freed. */
-static void test_nothing_grows_when_the_arena_is_used_up(void **state)
-{
-	(void)state;
-	for (size_t taken = 0; taken < ARENA_SIZE; taken += ARENA_LARGE / 2)
-		assert_non_null(arena_allocate(ARENA_LARGE / 2)); /* never freed */
-	play_round();
-	unsigned long before = pages();
-	for (int i = 0; i < 100; i++)
-		play_round();
-	assert_true(pages() <= before + 64);
+	assert_ptr_equal(arena_allocate(50), first);
+	arena_release(first);
 }
 
 static void test_a_block_grows_in_its_place_or_not_at_all(void **state)
@@ -147,33 +71,57 @@ static void test_a_block_grows_in_its_place_or_not_at_all(void **state)
 	arena_release(first);
 }
 
-static void test_only_small_blocks_are_in_the_arena(void **state)
+static void test_a_large_block_does_not_fit(void **state)
 {
-	void *small = arena_allocate(ARENA_LARGE / 2),
-	     *large = arena_allocate(ARENA_LARGE);
+	int on_the_stack;
 
 	(void)state;
-	assert_true(arena_fits(0));
-	assert_true(arena_fits(ARENA_LARGE / 2));
-	assert_false(arena_fits(ARENA_LARGE));
-	assert_false(arena_fits(SIZE_MAX));
-	assert_true(arena_holds(small));
-	assert_false(arena_holds(large));
+	assert_null(arena_allocate(ARENA_LARGE));
+	assert_null(arena_allocate(SIZE_MAX));
+	assert_null(arena_allocate(SIZE_MAX - 16));
+	assert_false(arena_holds(&on_the_stack));
 	assert_false(arena_holds(NULL));
-	arena_release(large);
-	arena_release(small);
+}
+
+/* The last two tests come last, since the arena stays full, and closed. */
+static void test_a_full_arena_says_so(void **state)
+{
+	void *newest = NULL, *next;
+
+	(void)state;
+	while ((next = arena_allocate(ARENA_LARGE / 2)))
+		newest = next;
+	assert_false(arena_grow(newest, ARENA_LARGE - 1));
+	arena_release(newest);
+	assert_ptr_equal(arena_allocate(ARENA_LARGE / 2), newest);
+	arena_release(newest);
+}
+
+static void test_a_closed_arena_keeps_its_blocks(void **state)
+{
+	uint8_t *p = arena_allocate(10);
+
+	(void)state;
+	assert_non_null(p);
+	memset(p, 3, 10);
+	arena_close();
+	assert_null(arena_allocate(1));
+	assert_true(arena_holds(p));
+	assert_true(arena_grow(p, 100));
+	assert_true(holds(p, 3, 10));
+	arena_release(p);
+	assert_null(arena_allocate(1));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_blocks_are_aligned_and_apart),
-		cmocka_unit_test(test_a_growing_block_keeps_its_content),
 		cmocka_unit_test(test_the_newest_is_given_back),
-		cmocka_unit_test(test_impossible_sizes),
 		cmocka_unit_test(test_a_block_grows_in_its_place_or_not_at_all),
-		cmocka_unit_test(test_only_small_blocks_are_in_the_arena),
-		cmocka_unit_test(test_nothing_grows_when_the_arena_is_used_up),
+		cmocka_unit_test(test_a_large_block_does_not_fit),
+		cmocka_unit_test(test_a_full_arena_says_so),
+		cmocka_unit_test(test_a_closed_arena_keeps_its_blocks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
-/* The supervisor's malloc(3): blocks of its start are the arena's, later ones are libc's,
- * and each is released where it came from. */
-#include "supervisor/malloc.c"
+/* malloc(3) over an arena: small blocks are the arena's until it is closed, others are
+ * libc's, and each is released where it came from. */
+#include "base/malloc.c"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,7 +38,7 @@ static bool holds(const uint8_t *p, int byte, size_t len)
 	return true;
 }
 
-static void test_a_block_of_the_start_is_the_arenas(void **state)
+static void test_a_small_block_is_the_arenas(void **state)
 {
 	uint8_t *p = __wrap_malloc(100), *zeroed, *large;
 
@@ -75,6 +75,25 @@ static void test_a_block_that_cannot_grow_moves_with_its_content(void **state)
 	__wrap_free(neighbour);
 }
 
+/* A block grows from a few bytes beyond the arena's bound. */
+static void test_a_growing_block_keeps_its_content(void **state)
+{
+	for (int has_neighbour = 0; has_neighbour < 2; has_neighbour++) {
+		uint8_t *p = __wrap_malloc(8);
+		void *neighbour = has_neighbour ? __wrap_malloc(8) : NULL;
+		memset(p, 7, 8);
+		for (size_t size = 16; size <= 4u << 20; size *= 2) {
+			p = __wrap_realloc(p, size);
+			assert_non_null(p);
+			assert_true(holds(p, 7, size / 2));
+			memset(p, 7, size);
+		}
+		__wrap_free(p);
+		__wrap_free(neighbour);
+	}
+	(void)state;
+}
+
 static void test_an_impossible_size_leaves_the_block(void **state)
 {
 	uint8_t *p = __wrap_malloc(30), *neighbour = __wrap_malloc(1);
@@ -91,7 +110,7 @@ static void test_an_impossible_size_leaves_the_block(void **state)
 }
 
 /* This test comes last, since the arena stays closed. */
-static void test_after_the_start_blocks_are_libcs(void **state)
+static void test_of_a_closed_arena_no_block_is_new(void **state)
 {
 	uint8_t *early = __wrap_malloc(30), *neighbour = __wrap_malloc(1);
 
@@ -111,10 +130,11 @@ static void test_after_the_start_blocks_are_libcs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_block_of_the_start_is_the_arenas),
+		cmocka_unit_test(test_a_small_block_is_the_arenas),
 		cmocka_unit_test(test_a_block_that_cannot_grow_moves_with_its_content),
+		cmocka_unit_test(test_a_growing_block_keeps_its_content),
 		cmocka_unit_test(test_an_impossible_size_leaves_the_block),
-		cmocka_unit_test(test_after_the_start_blocks_are_libcs),
+		cmocka_unit_test(test_of_a_closed_arena_no_block_is_new),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
-/* malloc -- malloc(3) and related functions for hutch-supervise: over an arena while the
- * supervisor starts (arena.h says why), and libc's from then on.  The linker replaces
- * each reference to malloc by __wrap_malloc, and __real_malloc is libc's (ld(1), --wrap).
+/* malloc -- malloc(3) and related functions for hutch and hutch-supervise: over an arena
+ * (arena.h says why), and libc's for what does not fit there.  The linker replaces each
+ * reference to malloc by __wrap_malloc, and __real_malloc is libc's (ld(1), --wrap).
  * Programs built with sanitizers are linked without this file. */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,36 +20,40 @@ void *__wrap_realloc(void *p, size_t size);
 
 void *__wrap_malloc(size_t size)
 {
-	return arena_fits(size) ? arena_allocate(size) : __real_malloc(size);
+	void *p = arena_allocate(size);
+
+	return p ? p : __real_malloc(size);
 }
 
 void __wrap_free(void *p)
 {
+	const int saved = errno;
+
 	if (arena_holds(p))
 		arena_release(p);
 	else
 		__real_free(p);
+	errno = saved;
 }
 
 void *__wrap_calloc(size_t count, size_t size)
 {
 	size_t total;
+	void *p = __builtin_mul_overflow(count, size, &total) ? NULL
+							      : arena_allocate(total);
 
-	if (__builtin_mul_overflow(count, size, &total) || !arena_fits(total))
-		return __real_calloc(count, size);
-	return memset(arena_allocate(total), 0, total);
+	return p ? memset(p, 0, total) : __real_calloc(count, size);
 }
 
 /* Moves a block of the arena that cannot grow in its place. */
 static void *move(void *p, size_t size)
 {
 	void *moved = __wrap_malloc(size);
-	const size_t has = arena_size_of(p);
 
-	if (!moved)
-		return NULL;
-	memcpy(moved, p, has < size ? has : size);
-	arena_release(p);
+	if (moved) {
+		memcpy(moved, p, arena_size_of(p)); /* the new block is larger */
+		arena_release(p);
+	}
 	return moved;
 }
 
