@@ -61,9 +61,16 @@ void list_add(struct list *l, const char *text)
 
 __attribute__((format(printf, 1, 0))) static char *format(const char *fmt, va_list ap)
 {
-	char *text;
+	char most[256], *text;
+	va_list again;
 
-	if (vasprintf(&text, fmt, ap) < 0)
+	va_copy(again, ap);
+	const int len = vsnprintf(most, sizeof(most), fmt, again);
+	va_end(again);
+	/* vasprintf(3) formats each text twice, first for its length.  Most are short. */
+	if (len >= 0 && (size_t)len < sizeof(most))
+		return mem_copy(most, (size_t)len + 1);
+	if (len < 0 || vasprintf(&text, fmt, ap) < 0)
 		abort();
 	return text;
 }

@@ -39,19 +39,64 @@
  * of that kind, its other files are listed one by one.  An entry that the host lacks
  * costs one lstat(2). */
 static const char *const etc_entries[] = {
-	"alternatives", "ca-certificates", "chromium.d", "crypto-policies",
-	"debian_version", "dictionaries-common", "dpkg/origins", "drirc", "fonts",
-	"ghostscript", "glvnd", "groff", "gtk-2.0", "gtk-3.0", "gtk-4.0",
-	"ImageMagick-6/delegates.xml", "ImageMagick-6/type.xml",
-	"ImageMagick-6/type-ghostscript.xml", "ImageMagick-7/delegates.xml",
-	"ImageMagick-7/type.xml", "ImageMagick-7/type-ghostscript.xml", "java",
-	"ld.so.cache", "ld.so.conf", "ld.so.conf.d", "locale.alias", "localtime",
-	"lsb-release", "mailcap", "manpath.config", "matplotlibrc", "maven/logging",
-	"maven/m2.conf", "mime.types", "octave.conf", "OpenCL", "os-release",
-	"papersize", "paperspecs", "perl", "pki", "protocols", "python3",
-	"R/ldpaths", "R/Makeconf", "R/Renviron", "redhat-release", "services", "sgml",
-	"ssl", "terminfo", "texmf", "timezone", "vim", "vulkan", "X11/app-defaults",
-	"X11/rgb.txt", "xml",
+	"/etc/alternatives",
+	"/etc/ca-certificates",
+	"/etc/chromium.d",
+	"/etc/crypto-policies",
+	"/etc/debian_version",
+	"/etc/dictionaries-common",
+	"/etc/dpkg/origins",
+	"/etc/drirc",
+	"/etc/fonts",
+	"/etc/ghostscript",
+	"/etc/glvnd",
+	"/etc/groff",
+	"/etc/gtk-2.0",
+	"/etc/gtk-3.0",
+	"/etc/gtk-4.0",
+	"/etc/ImageMagick-6/delegates.xml",
+	"/etc/ImageMagick-6/type.xml",
+	"/etc/ImageMagick-6/type-ghostscript.xml",
+	"/etc/ImageMagick-7/delegates.xml",
+	"/etc/ImageMagick-7/type.xml",
+	"/etc/ImageMagick-7/type-ghostscript.xml",
+	"/etc/java",
+	"/etc/ld.so.cache",
+	"/etc/ld.so.conf",
+	"/etc/ld.so.conf.d",
+	"/etc/locale.alias",
+	"/etc/localtime",
+	"/etc/lsb-release",
+	"/etc/mailcap",
+	"/etc/manpath.config",
+	"/etc/matplotlibrc",
+	"/etc/maven/logging",
+	"/etc/maven/m2.conf",
+	"/etc/mime.types",
+	"/etc/octave.conf",
+	"/etc/OpenCL",
+	"/etc/os-release",
+	"/etc/papersize",
+	"/etc/paperspecs",
+	"/etc/perl",
+	"/etc/pki",
+	"/etc/protocols",
+	"/etc/python3",
+	"/etc/R/ldpaths",
+	"/etc/R/Makeconf",
+	"/etc/R/Renviron",
+	"/etc/redhat-release",
+	"/etc/services",
+	"/etc/sgml",
+	"/etc/ssl",
+	"/etc/terminfo",
+	"/etc/texmf",
+	"/etc/timezone",
+	"/etc/vim",
+	"/etc/vulkan",
+	"/etc/X11/app-defaults",
+	"/etc/X11/rgb.txt",
+	"/etc/xml",
 };
 
 /* Beginnings of names in the host's /etc that end in a version or an architecture.  All
@@ -66,9 +111,10 @@ static const char *const etc_prefixes[] = { "java-", "ld-musl-", "python2.", "py
  * that no capability of a process inside applies to them
  * (capable_wrt_inode_uidgid()). */
 static const char *const masked_proc[] = {
-	"acpi",	      "asound", "bus",	"fs",		 "interrupts",	"irq",
-	"kallsyms",   "key-users", "keys", "latency_stats", "pressure", "sched_debug",
-	"scsi",
+	"/proc/acpi",	    "/proc/asound",	   "/proc/bus",	     "/proc/fs",
+	"/proc/interrupts", "/proc/irq",	   "/proc/kallsyms", "/proc/key-users",
+	"/proc/keys",	    "/proc/latency_stats", "/proc/pressure", "/proc/sched_debug",
+	"/proc/scsi",
 };
 
 static void add_symlink(struct plan *p, const char *target, const char *to)
@@ -138,7 +184,7 @@ static int list_etc(struct list *ret, struct err *e)
 				list_addf(ret, "/etc/%s", entry->d_name);
 	(void)closedir(etc); /* errors do not matter: the folder was only read */
 	for (size_t i = 0; i < ARRAY_LEN(etc_entries); i++)
-		list_addf(ret, "/etc/%s", etc_entries[i]);
+		list_add(ret, etc_entries[i]);
 	return 0;
 }
 
@@ -341,8 +387,7 @@ static void add_proc(struct plan *p)
 	add_dir(p, "/proc", 0555);
 	plan_add(p, STEP_PROC, "/proc");
 	for (size_t i = 0; i < ARRAY_LEN(masked_proc); i++) {
-		AUTO_FREE char *path = text_format("/proc/%s", masked_proc[i]);
-		plan_add(p, STEP_MASK, path); /* layer: proc-masks */
+		plan_add(p, STEP_MASK, masked_proc[i]); /* layer: proc-masks */
 	}
 	plan_add(p, STEP_READONLY, "/proc/sys");
 }

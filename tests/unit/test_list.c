@@ -132,6 +132,20 @@ static void test_joined_are_those_from_one_on(void **state)
 	list_done(&l);
 }
 
+static void test_a_formatted_text_has_any_length(void **state)
+{
+	char letters[1025];
+
+	(void)state;
+	memset(letters, 'a', sizeof(letters));
+	for (size_t len = 0; len < sizeof(letters); len++) {
+		AUTO_FREE char *text = text_format("%.*s!", (int)len, letters);
+		assert_int_equal(strlen(text), len + 1);
+		assert_int_equal(strspn(text, "a"), len);
+		assert_string_equal(text + len, "!");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -142,6 +156,7 @@ int main(void)
 		cmocka_unit_test(test_a_variable_replaces_its_own_and_no_other),
 		cmocka_unit_test(test_a_variable_is_taken_out_and_no_other),
 		cmocka_unit_test(test_joined_are_those_from_one_on),
+		cmocka_unit_test(test_a_formatted_text_has_any_length),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
