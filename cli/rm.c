@@ -68,25 +68,28 @@ static int kill_supervisor(const struct client *c, struct err *e)
 }
 
 /* Asks the supervisor to end the sandbox; kills a supervisor that does not do so in
- * time. */
-static int end_connected(struct client *c, struct err *e)
+ * time.  `*ret_is_told`: the supervisor has answered, which it does when the record of the
+ * end is in its place, and the name is free. */
+static int end_connected(struct client *c, bool *ret_is_told, struct err *e)
 {
 	struct json_view answer;
 
 	c->due_ms = clock_ms() + END_MS;
-	if (client_call(c, "stop", "{\"grace\":0}", &answer, e) == 0 || c->is_closed)
+	*ret_is_told = client_call(c, "stop", "{\"grace\":0}", &answer, e) == 0;
+	if (*ret_is_told || c->is_closed)
 		return 0;
 	return c->is_stuck ? kill_supervisor(c, e) : -1;
 }
 
-static int end(const char *name, struct err *e)
+static int end(const char *name, bool *ret_is_told, struct err *e)
 {
 	struct client c = { 0 };
 
+	*ret_is_told = false;
 	if (client_open(&c, name, e) < 0)
 		return e->kind == ERR_NOT_FOUND ? 0 : -1; /* a sandbox that is not found
 							   * has ended meanwhile */
-	int rc = end_connected(&c, e);
+	int rc = end_connected(&c, ret_is_told, e);
 	client_done(&c);
 	return rc;
 }
@@ -104,19 +107,14 @@ static int find_kept(const char *name, const char *id, struct saved_spec *ret,
 	return err_set(e, ERR_NOT_FOUND, "no sandbox named '%s' is kept", name);
 }
 
-/* Removes the files of an ended sandbox.  If the supervisor was just killed, its
- * janitor may still be at work, and the sandbox is then neither live nor recorded as
- * ended, so this waits for the record.  `id`: only this sandbox; NULL: any with that
- * name. */
-static int forget(const char *called, const char *id, struct err *e)
+/* Removes the files of an ended sandbox, whose record is in its place.  `id`: only this
+ * sandbox; NULL: any with that name. */
+static int forget_recorded(const char *called, const char *id, struct err *e)
 {
 	const char *name = id ? id : called;
-	AUTO_FREE char *record = NULL;
 	struct saved_spec kept;
 	struct err why;
 
-	(void)registry_wait(name, &record, NULL); /* registry_wait() fails if no record of
-						   * this sandbox's end will come */
 	int removed = find_kept(called, id, &kept, &why);
 	if (removed < 0 && why.kind != ERR_NOT_FOUND) {
 		*e = why;
@@ -133,31 +131,59 @@ static int forget(const char *called, const char *id, struct err *e)
 	return registry_forget(name, removed == 0 ? NULL : e) < 0 ? removed : 0;
 }
 
+/* Does the same as forget_recorded().  If the supervisor was just killed, its janitor may
+ * still be at work, and the sandbox is then neither live nor recorded as ended, so this
+ * waits for the record. */
+static int forget(const char *called, const char *id, struct err *e)
+{
+	AUTO_FREE char *record = NULL;
+
+	(void)registry_wait(id ? id : called, &record, NULL); /* registry_wait() fails if
+							       * no record of this
+							       * sandbox's end will
+							       * come */
+	return forget_recorded(called, id, e);
+}
+
+/* Ends the sandbox.  Afterwards its record is in its place, or will not come. */
+static int end_for_good(const char *name, const char *id, bool *ret_is_told,
+			struct err *e)
+{
+	AUTO_FREE char *text = text_format("waiting for sandbox '%s' to end", name);
+	struct wait_line w;
+
+	wait_line_start(&w, text);
+	const int rc = end(name, ret_is_told, e);
+	if (rc == 0 && !*ret_is_told)
+		foreach_sandbox_settle(name, id);
+	wait_line_stop(&w);
+	return rc;
+}
+
 static int remove_one(const char *name, bool is_forced, struct err *e)
 {
-	struct registry_item item;
+	struct registry_entry entry;
 	char id[REGISTRY_ID_LEN + 1];
+	bool is_told;
 
-	if (registry_look(name, &item, e) < 0)
+	if (registry_open(name, &entry, e) < 0)
 		return e->kind == ERR_NOT_FOUND ? forget(name, NULL, e) : -1;
-	memcpy(id, item.id, sizeof(id));
-	registry_item_done(&item);
+	memcpy(id, entry.id, sizeof(id));
+	registry_done(&entry);
 	if (!is_forced) {
 		(void)err_set(e, ERR_BUSY, "sandbox '%s' has not ended", name);
 		return err_remedy(e, "hutch stop %s first, or hutch rm -f %s", name,
 				  name);
 	}
-	AUTO_FREE char *text = text_format("waiting for sandbox '%s' to end", name);
-	struct wait_line w;
-	wait_line_start(&w, text);
-	int rc = end(name, e);
-	if (rc == 0)
-		foreach_sandbox_settle(name, id);
-	wait_line_stop(&w);
-	if (rc < 0)
+	if (end_for_good(name, id, &is_told, e) < 0)
 		return -1;
+	if (is_told && forget_recorded(name, id, e) == 0)
+		return 0;
 	/* A sandbox made with --rm has removed its files itself, so there is nothing
-	 * to forget, which is no error. */
+	 * to forget, which is no error.  If the supervisor could not record the end, its
+	 * janitor does. */
+	if (is_told)
+		foreach_sandbox_settle(name, id);
 	return forget(name, id, e) < 0 && e->kind != ERR_NOT_FOUND ? -1 : 0;
 }
 
