@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fnv1a.h"
@@ -27,6 +28,7 @@
 
 #define ETC	   "/etc"
 #define COPY_MAX  (1 << 20) /* larger files remain mounts */
+#define KEY_MAX	   (4 << 20)
 #define ENTRIES	  ".etc"
 #define TMP_STATE  "/tmp/hutch-" /* and the user's number (store/folders.c) */
 #define NAME_SIZE 17
@@ -104,52 +106,53 @@ static bool suits(const struct plan *p)
 /* --- the key ---------------------------------------------------------------------- */
 
 /* Adds the boot to the key: a crash may leave an entry with empty files on a disk. */
-static int add_boot(struct list *key)
+static int add_boot(struct buffer *key)
 {
 	char id[64];
 	AUTO_CLOSE int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	const ssize_t len = fd < 0 ? -1 : read(fd, id, sizeof(id) - 1);
+	const ssize_t len = fd < 0 ? -1 : read(fd, id, sizeof(id));
 
-	if (len <= 0)
-		return -1;
-	id[len] = '\0';
-	list_addf(key, "boot %s", id);
-	return 0;
+	return len > 0 && buffer_append(key, id, (size_t)len) ? 0 : -1;
 }
 
-static void add_part(struct list *key, const struct step *s)
+static bool add_text(struct buffer *key, const char *text)
+{
+	return buffer_append(key, text, strlen(text) + 1);
+}
+
+/* Adds what decides the content of this part, with 0 for what does not. */
+static bool add_part(struct buffer *key, const struct step *s)
 {
 	const enum part part = part_of(s);
+	const bool is_copy = part == PART_COPY;
+	const bool is_own = part == PART_LINK || part == PART_FILE;
+	const uint64_t numbers[] = { part,
+				     is_own ? s->mode : 0,
+				     is_copy ? s->dev : 0,
+				     is_copy ? s->ino : 0,
+				     is_copy ? (uint64_t)s->size : 0,
+				     is_copy ? (uint64_t)s->changed_ns : 0 };
 
-	if (part == PART_LINK || part == PART_FILE)
-		list_addf(key, "%d %s %o %zu %s\n", part, s->target, s->mode,
-			  strlen(s->data), s->data);
-	else if (part == PART_COPY)
-		list_addf(key, "%d %s %llx %llx %lld %lld\n", part, s->target,
-			  (unsigned long long)s->dev, (unsigned long long)s->ino,
-			  (long long)s->size, (long long)s->changed_ns);
-	else if (part != PART_NONE)
-		list_addf(key, "%d %s\n", part, s->target);
+	if (part == PART_NONE)
+		return true;
+	return buffer_append(key, numbers, sizeof(numbers)) && add_text(key, s->target) &&
+	       (!is_own || add_text(key, s->data));
 }
 
-/* Returns the key, allocated; NULL: there is none. */
-static char *key_of(const struct plan *p)
+/* Makes the key in `ret`, an empty buffer; -1: there is none. */
+static int key_of(const struct plan *p, struct buffer *ret)
 {
-	struct list key = { 0 };
-	char *text = NULL;
+	bool fits = add_boot(ret) == 0;
 
-	if (add_boot(&key) == 0) {
-		for (size_t i = 0; i < p->count; i++)
-			add_part(&key, &p->steps[i]);
-		text = list_join(&key, 0, "");
-	}
-	list_done(&key);
-	return text;
+	for (size_t i = 0; i < p->count && fits; i++)
+		fits = add_part(ret, &p->steps[i]);
+	return fits ? 0 : -1;
 }
 
-static void put_name(char name[NAME_SIZE], const char *key)
+static void put_name(char name[NAME_SIZE], const struct buffer *key)
 {
-	const unsigned long long hash = fnv1a(FNV1A_START, key, strlen(key));
+	const unsigned long long hash =
+		fnv1a(FNV1A_START, buffer_data(key), buffer_len(key));
 
 	(void)snprintf(name, NAME_SIZE, "%016llx", hash); /* 16 digits always fit */
 }
@@ -158,9 +161,9 @@ static void put_name(char name[NAME_SIZE], const char *key)
 
 /* Tells whether the entry has this key, and is whole: the key is written last, so a tree
  * that was changed later has lost files, for example to a program that cleans /tmp. */
-static bool has_key(int entry, const char *key)
+static bool has_key(int entry, const struct buffer *key)
 {
-	const size_t len = strlen(key);
+	const size_t len = buffer_len(key);
 	/* O_NONBLOCK: open(2) waits for no FIFO, which hutch never makes here. */
 	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 	AUTO_FREE char *there = mem_new(len + 1);
@@ -171,7 +174,7 @@ static bool has_key(int entry, const char *key)
 	       fstatat(entry, "tree", &tree, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       clock_ns(&tree.st_ctim) <= clock_ns(&written.st_ctim) &&
 	       io_read_full(fd, there, len + 1) == (ssize_t)len &&
-	       memcmp(there, key, len) == 0;
+	       memcmp(there, buffer_data(key), len) == 0;
 }
 
 static int open_lock(int entry, unsigned number, int flags)
@@ -205,7 +208,7 @@ static int lock_entry(int entry)
 
 /* Opens the entry, and locks it in *ret_lock; -1: there is none, or it is being removed.
  * Each folder is opened below the one before, and has to be this user's. */
-static int open_entry(const char *name, const char *key, int *ret_lock)
+static int open_entry(const char *name, const struct buffer *key, int *ret_lock)
 {
 	struct err unused;
 	AUTO_CLOSE int state = state_dir_state(false, &unused);
@@ -306,11 +309,11 @@ static int make_locks(int entry)
 	return 0;
 }
 
-static int write_key(int entry, const char *key)
+static int write_key(int entry, const struct buffer *key)
 {
 	AUTO_CLOSE int fd = openat(entry, "key", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
-	return fd < 0 ? -1 : io_write_all(fd, key, strlen(key));
+	return fd < 0 ? -1 : io_write_all(fd, buffer_data(key), buffer_len(key));
 }
 
 struct sweeping {
@@ -384,7 +387,8 @@ static bool make_room(int entries)
 
 /* Makes all of the entry, which this process locks meanwhile, and locks it in *ret_lock
  * for its use. */
-static int make_all(int entry, const struct plan *p, const char *key, int *ret_lock)
+static int make_all(int entry, const struct plan *p, const struct buffer *key,
+		    int *ret_lock)
 {
 	if (state_dir_lock(entry, LOCK_SH | LOCK_NB) < 0 || fill(entry, p) < 0 ||
 	    make_locks(entry) < 0)
@@ -397,7 +401,7 @@ static int make_all(int entry, const struct plan *p, const char *key, int *ret_l
 }
 
 /* Makes the entry under another name, and gives it its own when it is complete. */
-static int make_entry(const struct plan *p, const char *name, const char *key,
+static int make_entry(const struct plan *p, const char *name, const struct buffer *key,
 		      int *ret_lock)
 {
 	struct err unused;
@@ -485,16 +489,12 @@ static void change(struct etc_folder *f, const char *name, const struct stat *tr
 	}
 }
 
-bool etc_folder_use(struct etc_folder *f, const struct plan *p, bool may_make,
-		    struct plan *ret)
+static bool use(struct etc_folder *f, const struct buffer *key, const struct plan *p,
+		bool may_make, struct plan *ret)
 {
-	AUTO_FREE char *key = suits(p) ? key_of(p) : NULL;
 	char name[NAME_SIZE];
 	struct stat tree;
 
-	*ret = *p;
-	if (!key)
-		return false;
 	put_name(name, key);
 	AUTO_CLOSE int lock = -1;
 	AUTO_CLOSE int entry = open_entry(name, key, &lock);
@@ -505,6 +505,20 @@ bool etc_folder_use(struct etc_folder *f, const struct plan *p, bool may_make,
 	change(f, name, &tree, ret);
 	f->lock = fd_take(&lock);
 	return true;
+}
+
+bool etc_folder_use(struct etc_folder *f, const struct plan *p, bool may_make,
+		    struct plan *ret)
+{
+	struct buffer key;
+
+	*ret = *p;
+	if (!suits(p))
+		return false;
+	buffer_init(&key, KEY_MAX);
+	const bool uses = key_of(p, &key) == 0 && use(f, &key, p, may_make, ret);
+	buffer_done(&key);
+	return uses;
 }
 
 void etc_folder_make(const struct plan *p)

@@ -6,11 +6,10 @@
  * such as /etc/ssl, remain mounts, on empty folders there.
  *
  * Prepared folders are entries of .etc in the state folder: the folder "tree", the empty
- * files "lock0" to "lockf", and the file "key", a text of everything that decided the
- * content.  The key names device,
- * inode, size and time of change of each copied file, so a change on the host leads to
- * another entry.  The entry's name is a hash of the key, and a launch compares the whole
- * key.
+ * files "lock0" to "lockf", and the file "key", the bytes of everything that decided the
+ * content.  The key has device, inode, size and time of change of each copied file, so a
+ * change on the host leads to another entry.  The entry's name is a hash of the key, and a
+ * launch compares the whole key.
  *
  * Each sandbox holds a shared lock (flock(2)) on one of the entry's files for locks, which
  * its process id chooses: the kernel keeps the locks of a file in a list, and a process
