@@ -177,7 +177,7 @@ void run_launch(const struct policy *policy, struct learn *learn, enum run_kind 
 		result_failed(ret, EXIT_HUTCH, &e);
 	else if (!is_dry_run)
 		run_command(&l, ret);
-	if (kind == RUN_WHOLE && ret->status == RUN_EXITED && l.etc.lock < 0)
+	if (kind == RUN_WHOLE && ret->status == RUN_EXITED && l.etc.entry.lock < 0)
 		etc_folder_make(&l.plan);
 	ret->network_form = egress_form_name(l.egress.form);
 	if (learn && ret->status != RUN_SETUP_ERROR)

@@ -519,7 +519,7 @@ static size_t keep_fds(const struct supervisor *s, int keep[FD_KEEP_MAX])
 		l->signals,
 		l->janitor.dismiss,
 		l->upper.lock,
-		l->etc.lock,
+		l->etc.entry.lock,
 		l->cow.folder,
 		l->sandbox.pidfd,
 		l->sandbox.channel,

@@ -1,12 +1,8 @@
 #include "sandbox/root/etc_folder.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,7 +10,6 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/fnv1a.h"
 #include "base/io.h"
 #include "base/kernel.h"
 #include "base/list.h"
@@ -22,17 +17,10 @@
 #include "base/own.h"
 #include "sandbox/kernel/mount_target.h"
 #include "sandbox/plan/plan.h"
-#include "sandbox/state/state_dir.h"
-#include "store/folders.h"
-#include "store/rm_tree.h"
 
 #define ETC	   "/etc"
 #define COPY_MAX  (1 << 20) /* larger files remain mounts */
 #define KEY_MAX	   (4 << 20)
-#define ENTRIES	  ".etc"
-#define TMP_STATE  "/tmp/hutch-" /* and the user's number (store/folders.c) */
-#define NAME_SIZE 17
-#define LOCKS	   16 /* files of an entry that sandboxes lock */
 #define SHOWN	   (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
 /* The part that a step of the plan gets in the prepared folder. */
@@ -48,14 +36,13 @@ enum part {
 
 void etc_folder_init(struct etc_folder *f)
 {
-	*f = (struct etc_folder){ .lock = -1 };
+	*f = (struct etc_folder){ .entry = ETC_ENTRY_NONE };
 }
 
 void etc_folder_done(struct etc_folder *f)
 {
-	own_close(&f->lock);
+	etc_entry_done(&f->entry);
 	own_free(&f->steps);
-	own_free(&f->source);
 	own_free(&f->target);
 }
 
@@ -149,83 +136,6 @@ static int key_of(const struct plan *p, struct buffer *ret)
 	return fits ? 0 : -1;
 }
 
-static void put_name(char name[NAME_SIZE], const struct buffer *key)
-{
-	const unsigned long long hash =
-		fnv1a(FNV1A_START, buffer_data(key), buffer_len(key));
-
-	(void)snprintf(name, NAME_SIZE, "%016llx", hash); /* 16 digits always fit */
-}
-
-/* --- an entry that exists --------------------------------------------------------- */
-
-/* Tells whether the entry has this key, and is whole: the key is written last, so a tree
- * that was changed later has lost files, for example to a program that cleans /tmp. */
-static bool has_key(int entry, const struct buffer *key)
-{
-	const size_t len = buffer_len(key);
-	/* O_NONBLOCK: open(2) waits for no FIFO, which hutch never makes here. */
-	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-	AUTO_FREE char *there = mem_new(len + 1);
-	AUTO_CLOSE int fd = openat(entry, "key", flags);
-	struct stat written, tree;
-
-	return fd >= 0 && fstat(fd, &written) == 0 &&
-	       fstatat(entry, "tree", &tree, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       clock_ns(&tree.st_ctim) <= clock_ns(&written.st_ctim) &&
-	       io_read_full(fd, there, len + 1) == (ssize_t)len &&
-	       memcmp(there, buffer_data(key), len) == 0;
-}
-
-static int open_lock(int entry, unsigned number, int flags)
-{
-	char name[16];
-
-	(void)snprintf(name, sizeof(name), "lock%x", number); /* always fits */
-	return openat(entry, name, O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags, 0600);
-}
-
-/* Tells whether the state folder is in /tmp.  A program that removes old files there
- * leaves a folder alone that is locked itself (systemd-tmpfiles(8)). */
-static bool is_cleaned(void)
-{
-	AUTO_FREE char *state = folder_path(FOLDER_STATE);
-
-	return state && strncmp(state, TMP_STATE, sizeof(TMP_STATE) - 1) == 0 &&
-	       !strchr(state + sizeof(TMP_STATE) - 1, '/');
-}
-
-/* Locks the entry for this process; -1: it is being removed, or has lost the file. */
-static int lock_entry(int entry)
-{
-	AUTO_CLOSE int lock =
-		is_cleaned() ? fcntl(entry, F_DUPFD_CLOEXEC, 3)
-			     : open_lock(entry, (unsigned)getpid() % LOCKS, O_RDONLY);
-
-	return lock >= 0 && state_dir_lock(lock, LOCK_SH | LOCK_NB) == 0 ? fd_take(&lock)
-									 : -1;
-}
-
-/* Opens the entry, and locks it in *ret_lock; -1: there is none, or it is being removed.
- * Each folder is opened below the one before, and has to be this user's. */
-static int open_entry(const char *name, const struct buffer *key, int *ret_lock)
-{
-	struct err unused;
-	AUTO_CLOSE int state = state_dir_state(false, &unused);
-	AUTO_CLOSE int entries = state < 0 ? -1
-					   : state_dir_folder(state, ENTRIES, &unused);
-	AUTO_CLOSE int entry = entries < 0 ? -1
-					   : state_dir_folder(entries, name, &unused);
-
-	AUTO_CLOSE int lock = entry < 0 ? -1 : lock_entry(entry);
-	/* The key is read after the lock was taken: it is removed first, by a process
-	 * that has all locks. */
-	if (lock < 0 || !has_key(entry, key))
-		return -1;
-	*ret_lock = fd_take(&lock);
-	return fd_take(&entry);
-}
-
 /* --- a new entry ------------------------------------------------------------------ */
 
 /* Copies the host's file, which has to be the one that the plan has found. */
@@ -274,13 +184,12 @@ static int make_part(struct targets *tree, const struct step *s)
 				   : make_file(folder, name, s, part);
 }
 
-static int fill_tree(int entry, const struct plan *p)
+/* Fills the folder `root`, for the plan `arg`. */
+static int fill(int root, const void *arg)
 {
-	if (mkdirat(entry, "tree", 0755) < 0)
-		return -1;
-	AUTO_CLOSE int root = openat(entry, "tree", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const struct plan *p = arg;
 	struct targets tree;
-	int made = root < 0 ? -1 : 0;
+	int made = 0;
 
 	targets_init(&tree, root);
 	for (size_t i = 0; i < p->count && made == 0; i++)
@@ -289,162 +198,17 @@ static int fill_tree(int entry, const struct plan *p)
 	return made;
 }
 
-/* Fills the folder with the modes that sandboxes see, whatever the caller's umask is. */
-static int fill(int entry, const struct plan *p)
-{
-	const mode_t callers = umask(022);
-	const int filled = fill_tree(entry, p);
-
-	(void)umask(callers);
-	return filled;
-}
-
-static int make_locks(int entry)
-{
-	for (unsigned i = 0; i < LOCKS; i++) {
-		AUTO_CLOSE int lock = open_lock(entry, i, O_WRONLY | O_CREAT | O_EXCL);
-		if (lock < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int write_key(int entry, const struct buffer *key)
-{
-	AUTO_CLOSE int fd = openat(entry, "key", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-
-	return fd < 0 ? -1 : io_write_all(fd, buffer_data(key), buffer_len(key));
-}
-
-struct sweeping {
-	int entries; /* borrowed: the folder .etc */
-	bool removes;
-	size_t count; /* of entries that are there */
-};
-
-/* Takes all locks of the entry; false: a sandbox has one.  An entry that is not complete,
- * or was made by an earlier version, has no such files. */
-static bool lock_all(int entry, int locks[LOCKS])
-{
-	for (unsigned i = 0; i < LOCKS; i++) {
-		locks[i] = open_lock(entry, i, O_RDONLY);
-		if (locks[i] < 0 ? errno != ENOENT
-				 : state_dir_lock(locks[i], LOCK_EX | LOCK_NB) < 0)
-			return false;
-	}
-	return true;
-}
-
-/* Removes the entry from which this process keeps others by all of its locks. */
-static bool remove_locked(int entries, const char *name, int entry)
-{
-	int locks[LOCKS];
-
-	memset(locks, -1, sizeof(locks));
-	const bool is_ours = lock_all(entry, locks);
-	if (is_ours) {
-		(void)unlinkat(entry, "key", 0); /* a half removed entry is never used */
-		rm_tree_remove(entries, name);
-	}
-	for (unsigned i = 0; i < LOCKS; i++)
-		own_close(&locks[i]);
-	return is_ours;
-}
-
-/* Removes an entry that no process uses, makes or removes; true: it is gone. */
-static bool remove_unused(int entries, const char *name)
-{
-	AUTO_CLOSE int entry = rm_tree_open(entries, name);
-
-	/* Another process may have replaced the entry before the lock. */
-	return entry >= 0 && state_dir_lock(entry, LOCK_EX | LOCK_NB) == 0 &&
-	       state_dir_is_at(entries, name, entry) &&
-	       remove_locked(entries, name, entry);
-}
-
-static void look_at_entry(void *arg, const char *name)
-{
-	struct sweeping *x = arg;
-
-	if (!x->removes || !remove_unused(x->entries, name))
-		x->count++;
-}
-
-/* Makes room for one more entry; false: sandboxes use as many as there may be. */
-static bool make_room(int entries)
-{
-	struct sweeping x = { .entries = entries };
-	struct err unused;
-
-	if (state_dir_each(entries, look_at_entry, &x, &unused) < 0)
-		return false;
-	if (x.count < ETC_FOLDERS_MAX)
-		return true;
-	x = (struct sweeping){ .entries = entries, .removes = true };
-	return state_dir_each(entries, look_at_entry, &x, &unused) == 0 &&
-	       x.count < ETC_FOLDERS_MAX;
-}
-
-/* Makes all of the entry, which this process locks meanwhile, and locks it in *ret_lock
- * for its use. */
-static int make_all(int entry, const struct plan *p, const struct buffer *key,
-		    int *ret_lock)
-{
-	if (state_dir_lock(entry, LOCK_SH | LOCK_NB) < 0 || fill(entry, p) < 0 ||
-	    make_locks(entry) < 0)
-		return -1;
-	AUTO_CLOSE int lock = lock_entry(entry);
-	if (lock < 0 || write_key(entry, key) < 0)
-		return -1;
-	*ret_lock = fd_take(&lock);
-	return 0;
-}
-
-/* Makes the entry under another name, and gives it its own when it is complete. */
-static int make_entry(const struct plan *p, const char *name, const struct buffer *key,
-		      int *ret_lock)
-{
-	struct err unused;
-	char fresh[40];
-	AUTO_CLOSE int state = state_dir_state(true, &unused);
-	AUTO_CLOSE int entries = state < 0 ? -1 : state_dir_made(state, ENTRIES, &unused);
-
-	if (entries < 0 || !make_room(entries))
-		return -1;
-	(void)snprintf(fresh, sizeof(fresh), ".new-%s-%d", name, getpid()); /* fits */
-	(void)remove_unused(entries, fresh); /* of a process that was killed */
-	/* The entry has another key, or has lost files. */
-	if (!remove_unused(entries, name) &&
-	    faccessat(entries, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		return -1;
-	if (mkdirat(entries, fresh, 0700) < 0)
-		return -1;
-	AUTO_CLOSE int entry = state_dir_folder(entries, fresh, &unused);
-	AUTO_CLOSE int lock = -1;
-	if (entry >= 0 && make_all(entry, p, key, &lock) == 0 &&
-	    renameat(entries, fresh, entries, name) == 0) {
-		*ret_lock = fd_take(&lock);
-		return fd_take(&entry);
-	}
-	rm_tree_remove(entries, fresh);
-	return -1;
-}
-
 /* --- the plan --------------------------------------------------------------------- */
 
-static void show(struct etc_folder *f, const char *name, const struct stat *tree,
-		 struct step *ret)
+static void show(struct etc_folder *f, struct step *ret)
 {
-	AUTO_FREE char *state = folder_path(FOLDER_STATE);
-
-	f->source = text_format("%s/" ENTRIES "/%s/tree", state, name);
 	f->target = text_copy(ETC);
 	*ret = (struct step){ .kind = STEP_BIND,
-			      .source = f->source,
+			      .source = f->entry.tree,
 			      .target = f->target,
 			      .attr = SHOWN, /* layer: etc-readonly */
-			      .dev = tree->st_dev,
-			      .ino = tree->st_ino,
+			      .dev = f->entry.dev,
+			      .ino = f->entry.ino,
 			      .is_dir = true,
 			      .is_prepared = true };
 }
@@ -465,8 +229,7 @@ static void add_placed(struct plan *p, const struct step *s)
 
 /* Copies the steps, without those that the folder replaces.  In front of the first one in
  * /etc come the mount of the folder and the binds over its places. */
-static void change(struct etc_folder *f, const char *name, const struct stat *tree,
-		   struct plan *p)
+static void change(struct etc_folder *f, struct plan *p)
 {
 	const struct step *const old = p->steps;
 	const size_t count = p->count;
@@ -476,8 +239,8 @@ static void change(struct etc_folder *f, const char *name, const struct stat *tr
 	p->count = 0;
 	for (size_t i = 0; i < count; i++) {
 		const enum part part = part_of(&old[i]);
-		if (part != PART_NONE && !f->source) {
-			show(f, name, tree, &p->steps[p->count++]);
+		if (part != PART_NONE && !f->target) {
+			show(f, &p->steps[p->count++]);
 			for (size_t k = i; k < count; k++)
 				if (binds_over(&old[k]))
 					add_placed(p, &old[k]);
@@ -492,18 +255,10 @@ static void change(struct etc_folder *f, const char *name, const struct stat *tr
 static bool use(struct etc_folder *f, const struct buffer *key, const struct plan *p,
 		bool may_make, struct plan *ret)
 {
-	char name[NAME_SIZE];
-	struct stat tree;
-
-	put_name(name, key);
-	AUTO_CLOSE int lock = -1;
-	AUTO_CLOSE int entry = open_entry(name, key, &lock);
-	if (entry < 0 && may_make)
-		entry = make_entry(p, name, key, &lock);
-	if (entry < 0 || fstatat(entry, "tree", &tree, AT_SYMLINK_NOFOLLOW) < 0)
+	if (etc_entry_open(key, &f->entry) < 0 &&
+	    (!may_make || etc_entry_make(key, fill, p, &f->entry) < 0))
 		return false;
-	change(f, name, &tree, ret);
-	f->lock = fd_take(&lock);
+	change(f, ret);
 	return true;
 }
 

@@ -408,12 +408,12 @@ static void test_entries_that_no_sandbox_uses_are_removed(void **state)
 	plan_some(state, &p);
 	etc_folder_init(&alive);
 	assert_true(etc_folder_use(&alive, &p, true, &q));
-	for (int i = 1; i < ETC_FOLDERS_MAX; i++) {
+	for (int i = 1; i < ETC_ENTRIES_MAX; i++) {
 		AUTO_FREE char *text = text_format("%0*d\n", i, i);
 		scene_file(state, "services", text);
 		AUTO_FREE char *unused = use_once(state);
 	}
-	assert_int_equal(count_entries(state), ETC_FOLDERS_MAX);
+	assert_int_equal(count_entries(state), ETC_ENTRIES_MAX);
 	scene_file(state, "services", "one more, of another size\n");
 	AUTO_FREE char *last = use_once(state);
 	assert_int_equal(count_entries(state), 2);
@@ -426,11 +426,11 @@ static void test_entries_that_no_sandbox_uses_are_removed(void **state)
 /* As many prepared folders as there may be, each with one of its locks held. */
 static void test_each_of_its_locks_keeps_an_entry(void **state)
 {
-	int locks[ETC_FOLDERS_MAX];
+	int locks[ETC_ENTRIES_MAX];
 	struct etc_folder f;
 	struct plan p, q;
 
-	for (unsigned i = 0; i < ETC_FOLDERS_MAX; i++) {
+	for (unsigned i = 0; i < ETC_ENTRIES_MAX; i++) {
 		AUTO_FREE char *text = text_format("%0*u\n", i + 1, i);
 		scene_file(state, "services", text);
 		AUTO_FREE char *tree = use_once(state);
@@ -442,11 +442,11 @@ static void test_each_of_its_locks_keeps_an_entry(void **state)
 	plan_some(state, &p);
 	etc_folder_init(&f);
 	assert_false(etc_folder_use(&f, &p, true, &q));
-	assert_int_equal(count_entries(state), ETC_FOLDERS_MAX);
-	own_close(&locks[ETC_FOLDERS_MAX - 1]);
+	assert_int_equal(count_entries(state), ETC_ENTRIES_MAX);
+	own_close(&locks[ETC_ENTRIES_MAX - 1]);
 	assert_true(etc_folder_use(&f, &p, true, &q));
-	assert_int_equal(count_entries(state), ETC_FOLDERS_MAX);
-	for (unsigned i = 0; i < ETC_FOLDERS_MAX; i++)
+	assert_int_equal(count_entries(state), ETC_ENTRIES_MAX);
+	for (unsigned i = 0; i < ETC_ENTRIES_MAX; i++)
 		own_close(&locks[i]);
 	etc_folder_done(&f);
 	plan_done(&p);
