@@ -176,7 +176,7 @@ static int fill(struct registry_entry *r, struct err *e)
 	if (symlinkat(r->id, r->folder, STATE_DIR_ID) < 0 ||
 	    mkdirat(r->folder, STATE_DIR_LOG, 0700) < 0)
 		return err_sys(e, "make a sandbox's files");
-	return registry_set_status(r, REGISTRY_BUILDING, e);
+	return 0;
 }
 
 /* Moves the folder to its place in the state folder, under the sandbox's name. */

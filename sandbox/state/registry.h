@@ -12,7 +12,7 @@
  *			still has room for it
  *	    control.sock
  *	    info	one line of JSON (registry_set_info())
- *	    status	one word
+ *	    status	one word; there is none yet while the sandbox is being built
  *	    waiting	is there until a client takes the sandbox (supervisor/lease.h)
  *	    rm		is there if nothing of the sandbox is to stay after its end
  *	    log/

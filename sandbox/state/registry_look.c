@@ -80,6 +80,10 @@ static enum registry_status read_status(int folder)
 	for (int i = 0; word && i < REGISTRY_STATUS_COUNT; i++)
 		if (!strcmp(word, registry_status_name((enum registry_status)i)))
 			return (enum registry_status)i;
+	/* An entry gets its info before its first status, and at its end loses the status
+	 * alone. */
+	if (!word && faccessat(folder, STATE_DIR_INFO, F_OK, 0) < 0)
+		return REGISTRY_BUILDING;
 	return REGISTRY_DISCONNECTED;
 }
 

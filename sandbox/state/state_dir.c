@@ -149,10 +149,9 @@ static int write_new(int folder, const char *file, const char *line)
 {
 	const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC;
 	AUTO_CLOSE int fd = openat(folder, file, flags, 0600);
+	AUTO_FREE char *whole = text_format("%s\n", line);
 
-	if (fd < 0 || io_write_all(fd, line, strlen(line)) < 0)
-		return -1;
-	return io_write_all(fd, "\n", 1);
+	return fd < 0 ? -1 : io_write_all(fd, whole, strlen(whole));
 }
 
 int state_dir_put(int folder, const char *file, const char *line, struct err *e)
