@@ -30,6 +30,7 @@ import tempfile
 sys.dont_write_bytecode = True  # the tree may be somebody else's, or read-only
 
 import actions
+import alive
 import bwrap
 import egress
 import floods
@@ -195,6 +196,13 @@ def measure_named(bench, result):
                                           bench.rows.bwrap().probe(), bench.rounds)
 
 
+def measure_alive(bench, result):
+    wanted = [bench.rows.floor(), bench.rows.floor("--beside"), bench.rows.hutch(),
+              bench.rows.bwrap()]
+    result["alive"] = alive.measure_alive(bench.timer, bench.rows.hutch_path,
+                                          [row.probe() for row in wanted], bench.rounds)
+
+
 def measure_search(bench, result):
     result["search"] = search.measure_search(bench.rows.hutch_path)
 
@@ -242,7 +250,7 @@ def measure_serve(bench, result):
 PARTS = {
     "launch": measure_launches, "volumes": measure_volumes, "series": measure_series,
     "together": measure_together, "memory": measure_memory, "actions": measure_actions,
-    "sessions": measure_sessions, "floods": measure_floods, "named": measure_named,
+    "sessions": measure_sessions, "floods": measure_floods, "named": measure_named, "alive": measure_alive,
     "search": measure_search, "judge": measure_judge, "unpack": measure_unpack,
     "past": measure_past, "bwrap": measure_bwrap, "ports": measure_ports,
     "egress": measure_egress, "serve": measure_serve,

@@ -14,6 +14,7 @@ MAX_PRIVATE_KIB = 1536
 MAX_RUN_P50_MS, MAX_RUN_P99_MS, MAX_READ_P50_MS = 0.3, 2, 0.1
 MAX_OF_FLOODED = 3
 MAX_OF_SPAWN, MIN_A_SECOND, MAX_PS_MS = 2, 300, 50
+MAX_OF_FLOOR_BESIDE, MAX_ALIVE_KIB = 1.15, 500
 # The largest permitted ratio of hutch's time to a plain pipe or terminal: 1 /
 # 0.8 and 1 / 0.5.
 MAX_PIPE_OF_EXEC, MAX_TERMINAL_OF_SESSION = 1.25, 2
@@ -50,6 +51,11 @@ def limits_ms(result):
     """A launch with limits, less one without, both of the same turns."""
     limited = number(result, "launch", LIMITED, "p50")
     return None if limited is None else limited - number(result, "launch", HUTCH, "p50")
+
+
+def added_by_alive(result, row):
+    beside = number(result, "alive", "all", row, "p50")
+    return None if beside is None else beside - number(result, "alive", "none", row, "p50")
 
 
 def search_ratio(result, row, other):
@@ -168,6 +174,13 @@ def judge(result):
          number(result, "named", "many", "kib_each"), False),
         ("hutch ps of 1,000, p50 ms", MAX_PS_MS,
          number(result, "named", "many", "ps_ms"), False),
+        ("a launch beside 1,000 that live / floor's there", MAX_OF_FLOOR_BESIDE,
+         ratio(number(result, "alive", "all", HUTCH, "p50"),
+               number(result, "alive", "all", FLOOR, "p50")), False),
+        ("  added by the 1,000 / added to floor's", None,
+         ratio(added_by_alive(result, HUTCH), added_by_alive(result, FLOOR)), False),
+        ("memory of the machine for one of 1,000, KiB", MAX_ALIVE_KIB,
+         number(result, "alive", "kib_each"), False),
         ("grep of 100,000 files, rg inside / rg", MAX_OF_RIPGREP,
          search_ratio(result, "hutch, rg inside", "rg"), False),
         ("  without rg / grep -r", MAX_OF_GREP,

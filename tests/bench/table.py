@@ -164,6 +164,16 @@ def named_rows(result):
         f"{many['ps_busy_ms']} ms if a process runs in each"])
 
 
+def alive_rows(result):
+    known = result["alive"]
+    rows = [["", "none alive, p50 ms", "all alive, p50 ms", "CPU ms", "CPU ms"]]
+    rows += [[name, figure(none["p50"]), figure(known["all"][name]["p50"]), figure(none["cpu"]),
+              figure(known["all"][name]["cpu"])] for name, none in known["none"].items()]
+    parts = ", ".join(f"{words} {kib}" for words, kib in known["parts"].items())
+    return block(f"A launch beside {known['count']} sandboxes", rows, [
+        f"  each takes {known['kib_each']} KiB of MemAvailable", f"  KiB each: {parts}"])
+
+
 def flood_rows(result):
     words = {"clears": r"ESC [2J for ever", "inserts": "ESC [L and ESC [T, over a thousand rows"}
     rows = [["", "true on the host, ms", "hutch exec of true, ms", "ratio"]]
@@ -302,6 +312,6 @@ def render(result):
 # By their keys in the result, of which a run with --only has few.
 PARTS = {"launch": launches, "volumes": volumes, "series": series, "together": together,
          "memory": memory, "actions": action_rows, "sessions": session_rows, "floods": flood_rows,
-         "named": named_rows, "search": search_rows, "judge": judge_rows, "unpack": unpack_rows,
-         "pull": pull_rows, "past": past_rows, "bwrap": bwrap_rows, "ports": port_rows,
-         "egress": egress_rows, "serve": serve_rows}
+         "named": named_rows, "alive": alive_rows, "search": search_rows, "judge": judge_rows,
+         "unpack": unpack_rows, "pull": pull_rows, "past": past_rows, "bwrap": bwrap_rows,
+         "ports": port_rows, "egress": egress_rows, "serve": serve_rows}
