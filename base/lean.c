@@ -1,7 +1,10 @@
 #include "base/lean.h"
 
+#include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #define NO_ARENAS (256u << 10) /* more than fits into the arena (arena.h) */
 
@@ -20,4 +23,18 @@ void lean_heap(void)
 						   * call */
 	free(first);
 	(void)setrlimit(RLIMIT_DATA, &own); /* cannot fail: this was the limit */
+}
+
+void lean_stack(const void *above)
+{
+	const uintptr_t page = (uintptr_t)getpagesize();
+	/* The frame's return address lies at its base: two words. */
+	const uintptr_t frame = (uintptr_t)above + 2 * sizeof(void *);
+	const uintptr_t start = (frame + page - 1) & ~(page - 1);
+	/* setenv(3) may have moved the environment to the heap, which is below the stack
+	 * or above it; then nothing is given back. */
+	const uintptr_t end = (uintptr_t)environ & ~(page - 1);
+
+	if (end > start && end - start < (8u << 20))
+		(void)madvise((void *)start, end - start, MADV_DONTNEED);
 }

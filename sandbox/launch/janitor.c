@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/kernel.h"
+#include "base/lean.h"
 #include "base/list.h"
 #include "base/own.h"
 #include "base/worker.h"
@@ -131,13 +132,22 @@ static void tell_of_death(const struct registry_entry *r)
 		put_line(log, whole);
 }
 
-__attribute__((noreturn)) static void watch(const struct chores *chores)
+/* Takes copies of all that is on the launcher's stack, and gives the stack back. */
+__attribute__((noreturn, noinline)) static void watch(const struct chores *chores,
+						      const int held[HELD])
 {
 	struct terminal t = *chores->terminal;
 	struct overlay_upper u = *chores->upper;
 	struct cgroup g = *chores->cgroup;
 	struct registry_entry r = entry_of(chores);
+	const struct list none = { 0 };
+	const struct list sockets = chores->sockets ? *chores->sockets : none;
+	int mine[HELD];
 
+	memcpy(mine, held, sizeof(mine));
+	lean_stack(__builtin_frame_address(0));
+	/* The launcher goes on as soon as the descriptors are closed. */
+	keep_only(mine);
 	(void)setsid();
 	(void)prctl(PR_SET_NAME, "hutch-janitor");
 	const enum news news = hear();
@@ -150,7 +160,7 @@ __attribute__((noreturn)) static void watch(const struct chores *chores)
 	terminal_restore(&t);
 	u.lock = LOCK;
 	overlay_upper_remove(&u);
-	listener_remove_all(chores->sockets);
+	listener_remove_all(&sockets);
 	listener_remove_listed(FOLDER);
 	g.parent.fd = CGROUP;
 	cgroup_remove(&g, 0);
@@ -181,10 +191,8 @@ static int fork_janitor(struct janitor *j, const struct chores *chores,
 		return err_sys(e, "make a pipe");
 	AUTO_CLOSE int started = ends[0];
 	j->pid = fork();
-	if (j->pid == 0) {
-		keep_only(held);
-		watch(chores);
-	}
+	if (j->pid == 0)
+		watch(chores, held);
 	(void)close(ends[1]);
 	if (j->pid < 0)
 		return err_sys(e, "start the janitor");
