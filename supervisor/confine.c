@@ -4,6 +4,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -25,8 +26,6 @@
 #include "sandbox/state/state_dir.h"
 #include "supervisor/peer.h"
 
-#define MOUNTINFO_MAX	   (4u << 20)
-
 static const struct sock_filter supervisor_program[] = {
 #include "gen/seccomp_supervisor.h"
 };
@@ -36,17 +35,19 @@ static const struct sock_filter supervisor_program[] = {
 /* Returns the same as hides_processes(), by the list of all mounts. */
 static bool hides_by_list(void)
 {
-	AUTO_CLOSE int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
-	AUTO_FREE char *text = NULL;
-	size_t len;
+	FILE *mounts = fopen("/proc/self/mountinfo", "re");
+	AUTO_FREE char *line = NULL;
+	size_t room = 0;
+	bool hides = !mounts;
 
-	if (fd < 0 || io_read_file(fd, "mountinfo", MOUNTINFO_MAX, &text, &len, NULL) < 0)
-		return true;
-	char *rest = text;
-	for (char *line; (line = strsep(&rest, "\n"));)
-		if (strstr(line, " /proc ") && strstr(line, "hidepid="))
-			return true;
-	return false;
+	/* Line by line: the pages of a longer text would stay with this process. */
+	while (!hides && getline(&line, &room, mounts) > 0)
+		hides = strstr(line, " /proc ") && strstr(line, "hidepid=");
+	if (mounts) {
+		hides |= ferror(mounts);
+		(void)fclose(mounts); /* only read */
+	}
+	return hides;
 }
 
 /* Returns whether /proc hides the processes of other users: its mount has the option
