@@ -615,12 +615,14 @@ static bool is_idle(const struct session *s)
 void session_park(struct session *s, int epoll)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.u32 = s->id };
+	const bool was_idle = s->was_idle;
 
-	if (!is_idle(s)) {
+	s->was_idle = is_idle(s);
+	if (!s->was_idle) {
 		unpark(s);
 		return;
 	}
-	if (s->parked >= 0 || epoll < 0)
+	if (s->parked >= 0 || epoll < 0 || !was_idle)
 		return;
 	s->parked = epoll;
 	if (epoll_ctl(epoll, EPOLL_CTL_ADD, s->shell.reports, &event) < 0 ||

@@ -154,6 +154,7 @@ struct session {
 	size_t watched;	    /* how many entries the session took for poll(2) */
 	int parked; /* borrowed; while the session is idle, the epoll(7) that watches it;
 		     * -1: the session has entries for poll(2) */
+	bool was_idle; /* the session was idle in the turn before, too */
 };
 
 /* The state that all sessions share; all pointers are borrowed. */
