@@ -183,15 +183,24 @@ int shell_start(struct shell *sh, const struct shell_how *how, struct failed *re
 
 /* --- a command ------------------------------------------------------------- */
 
+/* Compares the modes by their members: the kernel fills a part of libc's structure, and
+ * the rest has no meaning. */
+static bool is_same_modes(const struct termios *a, const struct termios *b)
+{
+	return a->c_iflag == b->c_iflag && a->c_oflag == b->c_oflag &&
+	       a->c_cflag == b->c_cflag && a->c_lflag == b->c_lflag &&
+	       a->c_line == b->c_line && memcmp(a->c_cc, b->c_cc, sizeof(a->c_cc)) == 0;
+}
+
 /* Restores the terminal's modes, which the last command or a background command may have
  * changed. */
 static int reset_terminal(struct shell *sh)
 {
-	struct termios now;
+	struct termios now = { 0 };
 
 	if (tcgetattr(sh->terminal.slave, &now) < 0)
 		return -1;
-	if (memcmp(&now, &sh->modes, sizeof(now)) != 0 &&
+	if (!is_same_modes(&now, &sh->modes) &&
 	    tcsetattr(sh->terminal.slave, TCSANOW, &sh->modes) < 0)
 		return -1;
 	return tcflush(sh->terminal.slave, TCIFLUSH);
