@@ -32,9 +32,11 @@
 	"if __hutch_in %u %u %d; then " EVAL "; else " EVAL "; fi;"	    \
 	" { __hutch_out $? %u $-; } 2>/dev/null || __hutch_lost 1\n"
 /* The line begins with a newline, since bash 5.2 forgets the first token of a line that
- * follows an unfinished quote. */
-#define LATE_LINE								      \
-	"\n{ __hutch_late $? %u $-; } 2>/dev/null || __hutch_lost 1\n"
+ * follows an unfinished quote.  Almost always the command has been reported, and the line
+ * does nothing.  A `case` leaves `$?` as it is, which a `[[ ]]` would not. */
+#define LATE_LINE                                                                 \
+	"\n{ case ${__hutch_done-} in %u) ;; *) __hutch_tidy $? %u $- ;; esac; }" \
+	" 2>&\"${__hutch_err-2}\" || __hutch_lost 1\n"
 #define TRACE_LINE "{ __hutch_trace %u; } 2>/dev/null;"
 
 /* --- start ---------------------------------------------------------------- */
@@ -228,7 +230,7 @@ static int give(struct shell *sh, struct bytes command)
 	 * executor's own. */
 	int prefix_len = sh->is_silent ? -1 : (int)sh->prefix_len;
 	int len = snprintf(lines, sizeof(lines), LINE LATE_LINE, sh->last_status,
-			   sh->number, prefix_len, sh->number, sh->number);
+			   sh->number, prefix_len, sh->number, sh->number, sh->number);
 	/* The two lines are shorter than PIPE_BUF, so write(2) writes them completely or
 	 * not at all. */
 	return write(sh->lines, lines, (size_t)len) == len ? 0 : -1;
@@ -257,8 +259,8 @@ bool shell_has_begun(const struct shell *sh)
 
 void shell_ask_again(struct shell *sh)
 {
-	char line[80];
-	int len = snprintf(line, sizeof(line), LATE_LINE, sh->number);
+	char line[160];
+	int len = snprintf(line, sizeof(line), LATE_LINE, sh->number, sh->number);
 
 	/* The write fails if the pipe is full; then it already contains many such lines,
 	 * so no harm is done. */
@@ -292,11 +294,16 @@ void shell_settle(struct shell *sh)
 
 /* --- reports --------------------------------------------------------------- */
 
+/* At most this many bytes before a report are kept: more than the path of python, which
+ * may be there. */
+#define BEFORE_MAX (8u << 10)
+
 enum { NUMBER, STATUS, FLAGS, BACKGROUND, CWD, PYTHON, FIELDS };
 
 struct parsed {
 	const char *field[FIELDS];
 	size_t used;
+	bool is_python_before; /* the path of python is before the report */
 };
 
 /* Parses a report.  Returns 1 if a complete report is at `at`; 0: its end has not arrived
@@ -306,10 +313,12 @@ static int parse(const char *at, size_t len, struct parsed *ret)
 	static const char letters[FIELDS] = { 'n', 's', 'f', 'b', 'd', 'p' };
 	size_t used = 0;
 
+	ret->is_python_before = false;
 	for (int i = 0; i < FIELDS; i++) {
 		if (used == len)
 			return 0;
-		if (at[used] != letters[i])
+		ret->is_python_before = i == PYTHON && at[used] == 'P';
+		if (at[used] != letters[i] && !ret->is_python_before)
 			return -1;
 		const char *end = memchr(at + used, 0, len - used);
 		if (!end)
@@ -321,20 +330,21 @@ static int parse(const char *at, size_t len, struct parsed *ret)
 	return 1;
 }
 
-/* Drops the bytes before the next possible begin of a report.  Returns false if there is
- * none. */
-static bool find_begin(struct buffer *b)
+/* Looks for the next possible begin of a report, and sets *ret to the number of bytes
+ * before it.  Returns false if there is none.  Drops bytes that are too long for a path
+ * of python. */
+static bool find_begin(struct buffer *b, size_t *ret)
 {
 	const uint8_t *at = buffer_data(b);
-	const uint8_t *found = at ? memmem(at, buffer_len(b), "\0\0n", 3) : NULL;
+	const uint8_t *found = memmem(at, buffer_len(b), "\0\0n", 3);
+	size_t before = found ? (size_t)(found - at) : buffer_len(b);
 
-	if (!found) {
-		size_t len = buffer_len(b);
-		buffer_consume(b, len > 2 ? len - 2 : 0);
-		return false;
+	if (before > BEFORE_MAX) {
+		buffer_consume(b, before - BEFORE_MAX);
+		before = BEFORE_MAX;
 	}
-	buffer_consume(b, (size_t)(found - at));
-	return true;
+	*ret = before;
+	return found != NULL;
 }
 
 static bool as_number(const char *text, uint32_t max, uint32_t *ret)
@@ -403,14 +413,19 @@ static bool read_report(struct shell *sh, const struct parsed *p,
  * which stay there after they were consumed. */
 static bool take_report(struct shell *sh, struct shell_report *ret)
 {
-	while (find_begin(&sh->reported)) {
+	size_t begin;
+
+	while (find_begin(&sh->reported, &begin)) {
+		const char *at = (const char *)buffer_data(&sh->reported);
 		struct parsed p;
-		int whole = parse((const char *)buffer_data(&sh->reported) + 2,
-				  buffer_len(&sh->reported) - 2, &p);
+		int whole =
+			parse(at + begin + 2, buffer_len(&sh->reported) - begin - 2, &p);
 		if (whole == 0)
 			return false;
+		if (whole > 0 && p.is_python_before)
+			p.field[PYTHON] = at; /* ends at the report's first NUL */
 		bool is_it = whole > 0 && read_report(sh, &p, ret);
-		buffer_consume(&sh->reported, whole > 0 ? 2 + p.used : 2);
+		buffer_consume(&sh->reported, begin + 2 + (whole > 0 ? p.used : 0));
 		if (is_it)
 			return true;
 	}

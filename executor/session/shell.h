@@ -30,7 +30,8 @@
  *
  * A report is NUL NUL and these texts, each with a letter before it and a NUL behind: n
  * the command's number, s status, f $-, b $!, d the working directory, p the python on
- * PATH.  Commands can find the pipe by /proc/$$/fd and write to it: a forged report makes
+ * PATH.  If the last letter is P, the path of the python stands before the report, with a
+ * newline, or nothing does if there is none.  Commands can find the pipe by /proc/$$/fd and write to it: a forged report makes
  * the client believe that its command has ended, and has no other effect.
  *
  * SIGINT may come while bash reads the first line: bash forgets the part that it has

@@ -8,8 +8,13 @@
 #include "base/own.h"
 
 /* __hutch_out reports, and sets __hutch_done only when all of the report is written: a
- * SIGINT in the middle of it leaves that to the next line, __hutch_late.  The executor
- * takes a part of a report and a second report for what they are.
+ * SIGINT in the middle of it leaves that to the next line, which calls __hutch_tidy.  The
+ * executor takes a part of a report and a second report for what they are.
+ *
+ * __hutch_out is the short way, for a command that has left nothing to be put right: bash
+ * takes some microseconds for each simple command.  __hutch_tidy is the long way.  The
+ * short way writes the path of python before the rest, and so writes once if there is no
+ * python: each write wakes the executor.
  *
  * __hutch_lost ends the shell when it has lost its descriptors: they cannot be restored,
  * and without them every later command would hang.  The exit status is the command's, if
@@ -26,17 +31,25 @@
  * and assignments may fail, so that `set -e` and ERR traps do not react.  `export -n` is
  * needed because under `set -a` the text would become part of every environment.
  * Variables that may be readonly are assigned last, since a failing assignment abandons
- * the function. */
+ * the function.
+ *
+ * While a command runs, __hutch_err is 61, which takes no writes: the next line sends its
+ * errors and its trace (`set -x`) there if bash has abandoned the command.  Otherwise
+ * __hutch_err is 2, and that line redirects nothing. */
 #define RC_IN(text)							      \
 	"__hutch_in() {\n"						      \
 	" if IFS= \\builtin read -r -d '' " text " __hutch_command\n"	      \
-	" then __hutch_begun=$2; else __hutch_command=; fi\n"		      \
-	" \\builtin export -n __hutch_command\n"			      \
-	" [[ $3 == -* || -z $__hutch_command ]] || __hutch_note \"$3\"\n"	      \
-	" \\builtin return \"$1\"\n"					      \
+	" then __hutch_begun=$2 __hutch_err=61; else __hutch_command=; fi\n"   \
+	" if [[ $3 == 0 && -n $__hutch_command && $- != *a* &&"		      \
+	" ${#__hutch_command} -le 65536 && $__hutch_command != *fc* &&"	      \
+	" $__hutch_command != *DEBUG* ]]\n"				      \
+	" then \\builtin history -s -- \"$__hutch_command\"\n"		      \
+	" else __hutch_note \"$3\"; fi\n"				      \
+	" [[ $1 == 0 ]] || \\builtin return \"$1\"\n"			      \
 	"}\n"
 /* __hutch_note puts an agent's command into `history`, as bash does with a typed line.  A
- * command `fc` is left out, since `fc` would then find itself as the last command.
+ * command `fc` is left out, since `fc` would then find itself as the last command.  The
+ * commands that need none of its checks do not come here: __hutch_in puts them there.
  *
  * __hutch_traps is called before a command that may set a trap on DEBUG.  Such a trap
  * runs before each simple command, including those of the executor.  Therefore a function
@@ -45,6 +58,8 @@
  * bash would otherwise restore the old trap when it returns. */
 #define RC_NOTE								      \
 	"__hutch_note() {\n"						      \
+	" \\builtin export -n __hutch_command __hutch_begun __hutch_err\n"   \
+	" [[ $1 != -* && -n $__hutch_command ]] || \\builtin return 0\n"	      \
 	" \\builtin set -- \"${__hutch_command:$1}\"\n"		      \
 	" [[ ${#1} -gt 65536 || $1 == fc?([[:blank:]]*) ]] ||"		      \
 	" \\builtin history -s -- \"$1\" || \\builtin :\n"		      \
@@ -79,6 +94,19 @@
 	" \\builtin exit \"$1\" || \\builtin exit \"$1\"\n"			      \
 	"}\n"								      \
 	"__hutch_out() {\n"						      \
+	" if [[ $3 != *[avx]* && ${__hutch_begun-} == \"$2\" && ! -t 0 &&"      \
+	" ! -o history && -n ${PWD-} && -z ${__hutch_trapped-}"		      \
+	"${PROMPT_COMMAND[*]-}${PS1-}${PS2-}${PS0-} ]]\n"			      \
+	" then\n"							      \
+	"  {\n"								      \
+	"   \\builtin type -P python\n"					      \
+	"   \\builtin printf '\\0\\0n%s\\0s%s\\0f%s\\0b%s\\0d%s\\0P\\0'"	      \
+	" \"$2\" \"$1\" \"$3\" \"${!-}\" \"${PWD:0:4095}\"\n"		      \
+	"  } >&62 || __hutch_lost \"$1\"\n"				      \
+	"  __hutch_done=$2 __hutch_err=2 __hutch_command=\n"		      \
+	" else __hutch_tidy \"$@\"; fi\n"				      \
+	"}\n"								      \
+	"__hutch_tidy() {\n"						      \
 	" [[ ! -t 0 ]] || __hutch_lost \"$1\"\n"			      \
 	" [[ ${__hutch_begun-} == \"$2\" ]] ||"				      \
 	" \\builtin set -- 130 \"$2\" \"!$3\"\n"			      \
@@ -92,16 +120,12 @@
 	"  \\builtin type -P python\n"					      \
 	"  \\builtin printf '\\0'\n"					      \
 	" } >&62 || __hutch_lost \"$1\"\n"				      \
-	" __hutch_done=$2\n"						      \
+	" __hutch_done=$2 __hutch_err=2\n"				      \
 	" __hutch_command=\n"						      \
-	" \\builtin export -n __hutch_done __hutch_begun\n"		      \
+	" \\builtin export -n __hutch_done __hutch_begun __hutch_err\n"	      \
 	" \\builtin export -n __hutch_command __hutch_cwd\n"		      \
 	" \\builtin unset PROMPT_COMMAND\n"				      \
 	" PS1= PS2= PS0=\n"						      \
-	"}\n"								      \
-	"__hutch_late() {\n"						      \
-	" [[ ${__hutch_done-} != \"$2\" ]] || \\builtin return 0\n"	      \
-	" __hutch_out \"$@\"\n"						      \
 	"}\n"
 #define RC_ENV								      \
 	"__hutch_set() {\n"						      \

@@ -132,6 +132,20 @@ static void test_text_runs_exactly_as_given(void **state)
 	check_rows(rows, ARRAY_LEN(rows));
 }
 
+/* After the SIGINT bash abandons the executor's first line, and reports by the second. */
+static void test_no_line_of_the_executor_s_is_traced(void **state)
+{
+	static const char *const commands[] = { "set -x; kill -INT $$; echo never",
+						"kill -INT $$", "set +x" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+		struct act x = actor_run(&a, commands[i]);
+		assert_null(strstr(x.content, "__hutch"));
+		act_done(&x);
+	}
+}
+
 static void test_a_syntax_error_is_told_and_the_shell_lives(void **state)
 {
 	(void)state;
@@ -1031,6 +1045,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_the_changes_of_a_command_last),
 		TEST(test_text_runs_exactly_as_given),
+		TEST(test_no_line_of_the_executor_s_is_traced),
 		TEST(test_a_syntax_error_is_told_and_the_shell_lives),
 		TEST(test_a_command_of_a_megabyte_runs),
 		TEST(test_break_and_return_do_what_they_do_at_a_prompt),

@@ -106,6 +106,32 @@ static void test_a_command_is_run_and_reported(void **state)
 	assert_string_equal(r.cwd, "/usr");
 }
 
+/* PS1 makes the shell report in the long way (shell_rc.c). */
+static void test_the_python_on_the_path_is_reported_in_either_way(void **state)
+{
+	static const struct {
+		const char *command, *python;
+	} rows[] = {
+		{ "printf '#!/bin/sh\\n' >python; chmod +x python; d=$PWD; PATH=/nowhere",
+		  "" },
+		{ "PATH=$d", "/python" },
+		{ ":", "/python" },
+		{ "PS1=x", "/python" },
+		{ "PATH=/nowhere PS1=x", "" },
+		{ "PATH=/nowhere:$d", "/python" },
+		{ "PATH=/usr/bin:/bin; rm $d/python; PATH=$d", "" },
+	};
+	struct stage *st = *state;
+	char path[64];
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		assert_int_equal(shell_run(&st->shell, bytes_of(rows[i].command)), 0);
+		(void)snprintf(path, sizeof(path), "%s%s",
+			       rows[i].python[0] ? st->home : "", rows[i].python);
+		assert_string_equal(next_report(&st->shell).python, path);
+	}
+}
+
 /* A command runs as the shell's user and can open the shell's descriptors, but not
  * change the text of a command. */
 static void test_no_other_process_writes_the_text(void **state)
@@ -198,6 +224,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_command_is_run_and_reported),
+		TEST(test_the_python_on_the_path_is_reported_in_either_way),
 		TEST(test_no_other_process_writes_the_text),
 		TEST(test_a_text_that_is_not_read_to_its_end_is_not_run),
 		TEST(test_the_last_words_of_our_line_alone_end_no_shell),
