@@ -41,6 +41,22 @@ static void compact(struct buffer *b)
 	b->start = 0;
 }
 
+/* Makes the buffer larger.  realloc(3) copies all of the old room or moves its pages: a
+ * buffer with little in it is copied by hand, since its other pages were never touched,
+ * and a copy would bring all of them into memory. */
+static void grow(struct buffer *b, size_t room)
+{
+	if (b->end >= b->room / 2) {
+		b->bytes = mem_resize(b->bytes, room, 1);
+	} else {
+		uint8_t *bytes = mem_new(room);
+		memcpy(bytes, b->bytes, b->end);
+		free(b->bytes);
+		b->bytes = bytes;
+	}
+	b->room = room;
+}
+
 uint8_t *buffer_reserve(struct buffer *b, size_t len)
 {
 	size_t have = buffer_len(b);
@@ -62,8 +78,7 @@ uint8_t *buffer_reserve(struct buffer *b, size_t len)
 		 * limiting the size to the bound takes only spare room away. */
 		if (room > b->max)
 			room = b->max;
-		b->bytes = mem_resize(b->bytes, room, 1);
-		b->room = room;
+		grow(b, room);
 	}
 	return b->bytes + b->end;
 }
