@@ -9,6 +9,8 @@
 #include "base/term_escape.h"
 
 #define STEP (64u << 10)
+/* The size of a pipe that was widened. */
+#define WIDE (256 << 10)
 
 /* The most bytes that a blocking descriptor surely takes without blocking, once poll(2)
  * has reported POLLOUT (PIPE_BUF, pipe(7)). */
@@ -56,9 +58,21 @@ static size_t step_of(const struct pump *p, size_t most)
 	return p->is_last && p->left < most ? p->left : most;
 }
 
+/* Fails if the user has too many large pipes (pipe(7)); the pipe stays as it is then. */
+static void widen(struct pump *p)
+{
+	int room = fcntl(p->from, F_SETPIPE_SZ, WIDE);
+
+	if (room > 0)
+		p->step = (size_t)room;
+	p->may_widen = false;
+}
+
 static void took(struct pump *p, size_t len)
 {
 	p->left -= p->left < len ? p->left : len;
+	if (p->may_widen && len == STEP)
+		widen(p);
 }
 
 /* Records why a write failed.  EPIPE is no failure: the reader has read as much as it
@@ -71,8 +85,9 @@ static void note_failure(struct pump *p)
 
 static void run_splice(struct pump *p)
 {
-	ssize_t n = splice(p->from, NULL, p->to, NULL, step_of(p, STEP),
-			   SPLICE_F_NONBLOCK);
+	const size_t most = p->step ? p->step : STEP;
+	ssize_t n =
+		splice(p->from, NULL, p->to, NULL, step_of(p, most), SPLICE_F_NONBLOCK);
 
 	if (n > 0) {
 		took(p, (size_t)n);

@@ -8,7 +8,8 @@
  * caller's descriptors.
  *
  * A pump never blocks and never spins: pump_poll() returns the event to wait for, and
- * pump_run() does one step.  A pump holds about 64 KiB at most. */
+ * pump_run() does one step.  A pump holds about 64 KiB at most, and 256 KiB of a pipe that
+ * it may widen. */
 #pragma once
 #include <poll.h>
 #include <stdbool.h>
@@ -31,6 +32,11 @@ struct pump {
 	enum pump_mode mode;
 	bool is_blocked; /* waits until `to` has room */
 	bool is_last;	 /* pump_finish() was called */
+	/* `from` is a pipe of hutch's: once the pump has found it full, it makes the pipe
+	 * larger, so that its writer, the pump and the reader wait for each other less
+	 * often */
+	bool may_widen;
+	size_t step; /* how many bytes a splice(2) may move; 0: 64 KiB */
 	size_t left;	 /* after pump_finish(): bytes that are still to be read */
 	uint8_t held; /* PUMP_VISIBLE: half a character, held until its rest comes; 0:
 		       * none */

@@ -129,6 +129,7 @@ static int open_output(struct stdio *s, const struct policy *policy, int fd,
 		return -1;
 	int to = caller_end(fd, O_WRONLY, e);
 	pump_init(&s->pumps[fd], ours, to, mode_for(fd, &st, policy));
+	s->pumps[fd].may_widen = true;
 	return to < 0 ? -1 : 0;
 }
 

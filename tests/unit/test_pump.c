@@ -136,6 +136,40 @@ static void test_a_writer_that_is_blocked_waits_for_room(void **state)
 }
 
 /* The output is a file opened with O_APPEND, for which splice(2) fails with EINVAL. */
+/* Fills the pipe, lets the pump take all of it, and returns the pipe's size. */
+static int size_after_flood(enum pump_mode mode, size_t len, bool may_widen)
+{
+	char *flood = calloc(1, len), *got = malloc(len);
+	struct pump p;
+	int in, from, to, out;
+
+	make_pipe(&from, &in);
+	make_pipe(&out, &to);
+	pump_init(&p, from, to, mode);
+	p.may_widen = may_widen;
+	assert_int_equal(write(in, flood, len), len);
+	turn(&p);
+	assert_int_equal(read_now(out, got, len), len);
+	int size = fcntl(from, F_GETPIPE_SZ);
+	(void)close(in);
+	pump_done(&p);
+	(void)close(out);
+	free(flood);
+	free(got);
+	return size;
+}
+
+static void test_only_a_full_pipe_of_hutch_s_is_widened(void **state)
+{
+	enum { FULL = 64 << 10 };
+
+	(void)state;
+	assert_int_equal(size_after_flood(PUMP_SPLICE, FULL, true), 256 << 10);
+	assert_int_equal(size_after_flood(PUMP_SPLICE, FULL, false), FULL);
+	assert_int_equal(size_after_flood(PUMP_SPLICE, FULL - 1, true), FULL);
+	assert_int_equal(size_after_flood(PUMP_COPY, FULL, false), FULL);
+}
+
 static void test_a_file_that_is_appended_to(void **state)
 {
 	AUTO_FREE char *path = scene_path(state, "log");
@@ -293,6 +327,7 @@ int main(void)
 		cmocka_unit_test(test_bytes_and_the_end_pass),
 		cmocka_unit_test(test_a_reader_that_is_gone_ends_it),
 		cmocka_unit_test(test_a_writer_that_is_blocked_waits_for_room),
+		cmocka_unit_test(test_only_a_full_pipe_of_hutch_s_is_widened),
 		cmocka_unit_test(test_a_file_that_is_appended_to),
 		cmocka_unit_test(test_a_file_as_a_source),
 		cmocka_unit_test(test_a_socket_that_takes_no_more),
