@@ -183,15 +183,40 @@ static size_t put_special(struct buffer *b, const unsigned char *at, size_t left
 	return len ? len : 1;
 }
 
+/* Returns the number of bytes at the begin that are written unescaped, as far as whole
+ * words of 8 bytes of ASCII tell it. */
+static size_t plain_words(const unsigned char *at, size_t len)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
+	uint64_t word;
+	size_t n = 0;
+
+	for (; n + sizeof(word) <= len; n += sizeof(word)) {
+		memcpy(&word, at + n, sizeof(word));
+		const uint64_t quote = word ^ ones * '"', slash = word ^ ones * '\\';
+		/* Without a high bit in `word`, x - ones has the high bit of a byte of x
+		 * only if that byte, or one below it, is 0; the same holds for bytes
+		 * below ' ', and for 0x7f plus 1. */
+		if ((word | (word - ones * ' ') | (word + ones) | (quote - ones) |
+		     (slash - ones)) &
+		    high)
+			break;
+	}
+	return n;
+}
+
 static void put_inside(struct buffer *b, const void *bytes, size_t len,
 		       const struct form *f)
 {
+	if (!b->is_cut)
+		(void)buffer_reserve(b, len); /* grows once; if it fails, add() does */
 	/* `bytes` may be NULL where `len` is 0, and NULL + 0 is undefined in C. */
 	const unsigned char *at = len ? bytes : (const void *)"", *end = at + len;
 
 	while (at < end) {
 		const unsigned char *from = at;
 		size_t size = 0;
+		at += plain_words(at, (size_t)(end - at));
 		while (at < end && (size = plain_length(at, (size_t)(end - at))))
 			at += size;
 		add(b, from, (size_t)(at - from));

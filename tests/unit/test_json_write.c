@@ -73,6 +73,40 @@ static void test_every_pair_of_bytes_is_a_valid_string(void **state)
 	}
 }
 
+static size_t written(const char *bytes, size_t len, char to[64])
+{
+	struct buffer b;
+
+	buffer_init(&b, 64);
+	json_write_part(&b, bytes, len);
+	assert_false(b.is_cut);
+	size_t size = buffer_len(&b);
+	memcpy(to, buffer_data(&b), size);
+	buffer_done(&b);
+	return size;
+}
+
+/* Eight bytes are looked at in one step, and a byte alone in another way. */
+static void test_a_byte_is_written_alike_at_each_place(void **state)
+{
+	enum { LEN = 17 };
+
+	(void)state;
+	for (int n = 0; n < 256 * LEN; n++) {
+		const size_t place = (size_t)n / 256;
+		const char byte = (char)n;
+		char text[LEN], whole[64], alone[64];
+		memset(text, 'x', LEN);
+		text[place] = byte;
+		size_t size = written(text, LEN, whole), len = written(&byte, 1, alone);
+		assert_int_equal(size, LEN - 1 + len);
+		assert_memory_equal(whole, text, place);
+		assert_memory_equal(whole + place, alone, len);
+		assert_memory_equal(whole + place + len, text + place + 1,
+				    LEN - 1 - place);
+	}
+}
+
 static void test_a_text_that_does_not_fit_is_known(void **state)
 {
 	struct buffer b;
@@ -180,6 +214,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_strings),
 		cmocka_unit_test(test_every_pair_of_bytes_is_a_valid_string),
+		cmocka_unit_test(test_a_byte_is_written_alike_at_each_place),
 		cmocka_unit_test(test_a_text_that_does_not_fit_is_known),
 		cmocka_unit_test(test_commas_stand_between_values_and_nowhere_else),
 		cmocka_unit_test(test_members_are_written_without_braces_too),
