@@ -181,7 +181,7 @@ static struct result read_path(const char *path, struct content *ret)
 
 static bool is_plain(uint8_t c)
 {
-	return (c >= 0x20 && c <= 0x7e) || (c && strchr("\n\r\t\f\b", c));
+	return (c >= 0x20 && c <= 0x7e) || (c >= '\b' && c <= '\r' && c != '\v');
 }
 
 /* Judges as Python's package binaryornot does: by the share of bytes that are not plain
@@ -206,22 +206,15 @@ static bool has_utf16_mark(const uint8_t *at, size_t len)
 			    (at[0] == 0xfe && at[1] == 0xff));
 }
 
-static bool is_ascii(const uint8_t *at, size_t len)
-{
-	for (size_t i = 0; i < len; i++)
-		if (at[i] >= 0x80)
-			return false;
-	return true;
-}
-
 bool files_look_binary(const struct content *c)
 {
 	size_t len = c->len < SAMPLE ? c->len : SAMPLE;
 
 	if (len == 0 || has_utf16_mark(c->bytes, len))
 		return false;
-	if (utf8_is_valid(c->bytes, len, true) && !is_ascii(c->bytes, len) &&
-	    !memchr(c->bytes, 0, len))
+	if (utf8_ascii(c->bytes, len) == len)
+		return looks_binary(c->bytes, len); /* ASCII is no Russian text */
+	if (utf8_is_valid(c->bytes, len, true) && !memchr(c->bytes, 0, len))
 		return false;
 	if (encoding_is_russian((struct bytes){ c->bytes, len }))
 		return false;
