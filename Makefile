@@ -346,7 +346,10 @@ CC_INCLUDE = $(shell $(CC) -print-resource-dir)/include
 else
 CC_INCLUDE = $(shell $(CC) -print-file-name=include)
 endif
-MUSL_CFLAGS = -nostdinc -isystem $(SYSROOT)/usr/include/$(ARCH)-linux-musl -isystem $(CC_INCLUDE) \
+# No unwind tables: C needs none, a debugger has its own, and they would be an eighth of
+# what a program has in memory.
+MUSL_CFLAGS = -fno-asynchronous-unwind-tables -fno-unwind-tables \
+              -nostdinc -isystem $(SYSROOT)/usr/include/$(ARCH)-linux-musl -isystem $(CC_INCLUDE) \
               -idirafter $(SYSROOT)/usr/include -idirafter $(SYSROOT)/usr/include/$(MULTIARCH)
 MUSL_LINK   = $(CC) -nostdlib -static-pie $(LDHARDEN) -Wl,--gc-sections -o $@ \
               $(MUSL)/rcrt1.o $(MUSL)/crti.o $(filter %.o %.a,$^) $(MUSL_LIBS) -L$(MUSL) \
