@@ -3,7 +3,8 @@ clock.
 
 The client sends one line, waits for the whole answer, and sends the next.  For
 comparison: the cost of a bare exchange of lines with a process on this machine
-(`cat`), which is a lower bound for any action.
+(`cat`), which is a lower bound for any action; and that of a program which a
+bash on a pipe starts, in turn with the same program through `hutch act`.
 """
 
 import json
@@ -78,6 +79,28 @@ def repeat(client, text, expected, count):
     return percentiles(samples)
 
 
+def repeat_in_turn(ways, count):
+    """Asks each client its line, one after the other: a machine that grows busier
+    does so for all alike."""
+    samples = {name: [] for name in ways}
+    for number in range(WARM + count):
+        for name, (client, text) in ways.items():
+            _, took = client.ask(text)
+            if number >= WARM:
+                samples[name].append(took)
+    return {name: percentiles(some) for name, some in samples.items()}
+
+
+def measure_program(hutch):
+    clients = [Client([hutch, "act"]), Client(["bash", "--norc"])]
+    try:
+        return repeat_in_turn({"run of /bin/true": (clients[0], line("run", command="/bin/true")),
+                               "/bin/true in bash": (clients[1], b"/bin/true; echo\n")}, ROUNDS)
+    finally:
+        for client in clients:
+            client.close()
+
+
 def private_memory(client):
     """Memory of the supervisor and the executor in KiB, without the shell's."""
     pids = [client.process.pid] + measure.children_of(client.process.pid)
@@ -101,4 +124,4 @@ def measure_actions(hutch):
     client = Client(["cat"])
     result["a line through cat"] = repeat(client, echo, b"echo hi", ROUNDS)
     client.close()
-    return result
+    return result | measure_program(hutch)

@@ -11,7 +11,8 @@ MAX_LIMITS_MS = 1
 MAX_IMAGE_OF_HOST, MAX_20_OF_1_LAYER = 1.3, 1.5
 MAX_OF_IDEAL = 1.3
 MAX_PRIVATE_KIB = 1536
-MAX_RUN_P50_MS, MAX_RUN_P99_MS, MAX_READ_P50_MS = 0.3, 2, 0.1
+MAX_RUN_P50_MS, MAX_RUN_P99_MS, MAX_READ_P50_MS = 0.25, 2, 0.08
+MAX_OF_BASH, MAX_OF_PIPED_TAR = 1.15, 1.2
 MAX_OF_FLOODED = 3
 MAX_OF_SPAWN, MIN_A_SECOND, MAX_PS_MS = 2, 300, 50
 MAX_OF_FLOOR_BESIDE, MAX_ALIVE_KIB = 1.15, 500
@@ -138,6 +139,9 @@ def judge(result):
          number(result, "actions", "run of echo hi", "p99_ms"), False),
         ("read of 4 KiB, p50 ms", MAX_READ_P50_MS,
          number(result, "actions", "read of 4 KiB", "p50_ms"), False),
+        ("run of /bin/true / /bin/true in bash, p50", MAX_OF_BASH,
+         ratio(number(result, "actions", "run of /bin/true", "p50_ms"),
+               number(result, "actions", "/bin/true in bash", "p50_ms")), False),
         ("private memory of hutch act, idle, KiB", MAX_PRIVATE_KIB,
          number(result, "actions", "memory", "idle_kib"), False),
         ("  its growth over 100,000 actions, KiB", MAX_GROWTH_KIB,
@@ -155,6 +159,10 @@ def judge(result):
          number(result, "sessions", "copy", "in"), False),
         ("  the same out, ms", MAX_COPY_MS,
          number(result, "sessions", "copy", "out"), False),
+        *(("hutch cp of 100,000 files " + way + " / tar through a pipe", MAX_OF_PIPED_TAR,
+           ratio(number(result, "sessions", "copy of files", way + ", hutch cp"),
+                 number(result, "sessions", "copy of files", way + ", tar")), False)
+          for way in ("in", "out")),
         ("64 sessions, a command a second, % of a core", MAX_BUSY_PERCENT,
          number(result, "sessions", "many", "busy_percent"), False),
         ("private memory of pid 1, no session, KiB", MAX_PID1_KIB,

@@ -10,6 +10,8 @@ import filecmp
 import json
 import os
 import pty
+import shlex
+import shutil
 import statistics
 import subprocess
 import time
@@ -22,6 +24,8 @@ LINE = b"0123456789abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ and som
 TIMES = 8  # that often, where it is fast
 ROUNDS = 7
 COPIED = 100 << 20
+FILES = 100000
+FILES_ROUNDS = 3
 SESSIONS = 64
 SECONDS = 10
 AT_ONCE = 1 << 18
@@ -135,6 +139,52 @@ def measure_copy(hutch, work):
     return {name: round(statistics.median(some), 1) for name, some in samples.items()}
 
 
+def make_files(folder):
+    """Makes a folder of many small files, a hundred in each folder."""
+    for number in range(FILES // 100):
+        one = os.path.join(folder, str(number))
+        os.makedirs(one)
+        for name in range(100):
+            with open(os.path.join(one, str(name)), "w", encoding="utf-8") as file:
+                file.write("some text\n" * 10)
+
+
+def piped(*commands):
+    """Runs commands with pipes between them, as a shell does."""
+    subprocess.run(["sh", "-c", " | ".join(map(shlex.join, commands))], check=True)
+
+
+def measure_copy_files(hutch, work):
+    """Returns the seconds for many files, by `hutch cp` and by a tar that is piped
+    through `hutch exec`, into memory inside and out of it again."""
+    here, back = os.path.join(work, "files"), os.path.join(work, "back")
+    inside = [hutch, "exec", "bench"]
+    ways = {
+        "in, hutch cp": lambda: subprocess.run([hutch, "cp", here, "bench:/tmp/cp"], check=True),
+        "in, tar": lambda: piped(["tar", "-C", work, "-cf", "-", "files"],
+                                 [hutch, "exec", "-i", "bench", "tar", "-C", "/tmp", "-xf", "-"]),
+        "out, hutch cp": lambda: subprocess.run([hutch, "cp", "bench:/tmp/cp", back + "/cp"],
+                                                check=True),
+        "out, tar": lambda: piped([*inside, "tar", "-C", "/tmp", "-cf", "-", "files"],
+                                  ["tar", "-C", back, "-xf", "-"])}
+    samples = {name: [] for name in ways}
+    make_files(here)
+    subprocess.run([hutch, "create", "bench"], check=True, stdout=subprocess.DEVNULL)
+    try:
+        for _ in range(FILES_ROUNDS):
+            os.mkdir(back)
+            for name, way in ways.items():
+                start = time.perf_counter()
+                way()
+                samples[name].append(time.perf_counter() - start)
+            shutil.rmtree(back)
+            subprocess.run([*inside, "rm", "-r", "/tmp/cp", "/tmp/files"], check=True)
+    finally:
+        subprocess.run([hutch, "rm", "-f", "bench"], check=True, stdout=subprocess.DEVNULL)
+        shutil.rmtree(here)
+    return {name: round(statistics.median(some), 3) for name, some in samples.items()}
+
+
 def below(pid):
     return [pid] + [p for child in measure.children_of(pid) for p in below(child)]
 
@@ -191,6 +241,7 @@ def measure_sessions(hutch, work):
         file.write((LINE * (BYTES // len(LINE) + 1))[:BYTES - 1] + b"\n")
     try:
         return {"output": measure_output(hutch, path), "copy": measure_copy(hutch, work),
+                "copy of files": measure_copy_files(hutch, work),
                 "many": measure_many(hutch)}
     finally:
         os.remove(path)

@@ -139,8 +139,10 @@ def session_rows(result):
     known, many = result["sessions"]["output"], result["sessions"]["many"]
     rows = [["", "MB/s"]] + [[name, figure(rate, 0)] for name, rate in known.items()]
     copy = {way: (100 << 20) / 1e6 / ms for way, ms in result["sessions"]["copy"].items()}
+    files = result["sessions"]["copy of files"]
     return block("Output of `cat` of a file of lines, to its reader", rows, [
         f"  hutch cp of 100 MiB: in {copy['in']:.2f} GB/s, out {copy['out']:.2f}",
+        "  100,000 files, s: " + "; ".join(f"{way} {took:.2f}" for way, took in files.items()),
         f"  {many['sessions']} sessions in one sandbox, each a command a second: "
         f"{many['busy_percent']:.1f} % of a core",
         f"  private memory of pid 1 before the first {many['before_kib']} KiB, and "
