@@ -86,4 +86,10 @@ void belt_serve(struct belt *b, const struct pollfd *fds, int64_t now)
 	for (int i = 0; i < TURNS && hand_on(b, now); i++) {
 		/* belt_serve() loops until hand_on() finds no more bytes */
 	}
+	/* With no room in `out`, splice(2) does not tell the end of an empty pipe, which
+	 * poll(2) would then report again and again. */
+	if (b->in >= 0 && fds[0].revents & POLLHUP && !has_bytes(b->in)) {
+		b->moved_ms = now;
+		belt_done(b);
+	}
 }

@@ -141,6 +141,21 @@ static void test_the_writers_end_is_the_readers_behind_all_that_came(void **stat
 	assert_false(turn(s, T0 + 60));
 }
 
+static void test_the_writers_end_is_seen_while_the_reader_has_no_room(void **state)
+{
+	struct stage *s = *state;
+
+	/* Both pipes have the same size: the output takes all of the input. */
+	size_t len = fill(s->writer);
+	while (turn(s, T0 + 10)) {
+		/* until the input is empty */
+	}
+	assert_true(!s->belt.is_full && !belt_has_ended(&s->belt));
+	own_close(&s->writer);
+	assert_true(turn(s, T0 + 20) && belt_has_ended(&s->belt));
+	assert_true(s->belt.moved_ms == T0 + 20 && empty(s->reader) == len);
+}
+
 static void test_the_readers_end_is_the_writers(void **state)
 {
 	struct stage *s = *state;
@@ -171,6 +186,7 @@ int main(void)
 		TEST(test_the_writer_is_waited_for_since_something_last_came),
 		TEST(test_the_reader_is_waited_for_when_it_takes_nothing),
 		TEST(test_the_writers_end_is_the_readers_behind_all_that_came),
+		TEST(test_the_writers_end_is_seen_while_the_reader_has_no_room),
 		TEST(test_the_readers_end_is_the_writers),
 		TEST(test_a_reader_that_goes_while_it_is_waited_for_is_seen),
 	};
