@@ -26,10 +26,12 @@
  * fails (EBADF, if the command has lowered `ulimit -n`).  Then 0 would still be the
  * terminal, and bash would read its lines from there. */
 #define EVAL "\\builtin eval \"$__hutch_command\" 0<&60 60<&- 61<&- 62>&-"
+#define NOTHING "\\:" /* quoted, since it may be an alias */
 /* The command is run by a branch of `if`: the condition, __hutch_in, sets the `$?` that
- * the command sees, and its failure triggers no ERR trap. */
-#define LINE							    \
-	"if __hutch_in %u %u %d; then " EVAL "; else " EVAL "; fi;"	    \
+ * the command sees, and its failure triggers no ERR trap.  The other branch does nothing,
+ * and is not taken. */
+#define LINE                                            \
+	"if __hutch_in %u %u %d; then %s; else %s; fi;" \
 	" { __hutch_out $? %u $-; } 2>/dev/null || __hutch_lost 1\n"
 /* The line begins with a newline, since bash 5.2 forgets the first token of a line that
  * follows an unfinished quote.  Almost always the command has been reported, and the line
@@ -229,8 +231,10 @@ static int give(struct shell *sh, struct bytes command)
 	/* A prefix length of -1 tells __hutch_in that the command is one of the
 	 * executor's own. */
 	int prefix_len = sh->is_silent ? -1 : (int)sh->prefix_len;
+	const bool is_first = sh->last_status == 0; /* the branch that is taken */
 	int len = snprintf(lines, sizeof(lines), LINE LATE_LINE, sh->last_status,
-			   sh->number, prefix_len, sh->number, sh->number, sh->number);
+			   sh->number, prefix_len, is_first ? EVAL : NOTHING,
+			   is_first ? NOTHING : EVAL, sh->number, sh->number, sh->number);
 	/* The two lines are shorter than PIPE_BUF, so write(2) writes them completely or
 	 * not at all. */
 	return write(sh->lines, lines, (size_t)len) == len ? 0 : -1;
