@@ -1048,7 +1048,7 @@ $(FUZZ_BIN):
 # floor is linked as hutch is, or the ratio would compare two C libraries.
 .PHONY: bench bench-guard
 BENCH := $(B)/bench/timer $(B)/bench/nothing $(B)/bench/floor $(B)/bench/judge \
-         $(B)/bench/single/hutch $(B)/tests/run/layer
+         $(B)/bench/relay $(B)/bench/single/hutch $(B)/tests/run/layer
 bench: all $(BENCH)
 	tests/bench/bench.py --build $(B) $(if $(ONLY),--only $(ONLY)) $(BENCH_FLAGS)
 

@@ -27,6 +27,7 @@ MAX_JUDGE_US = 20
 MAX_OF_TAR, MAX_OF_UMOCI, MAX_OF_SKOPEO = 1, 0.5, 1.2
 MAX_SNAPSHOT_MS, MAX_FORK_OF_PLAIN = 50, 1.2
 MAX_OF_LOOPBACK, MAX_ADDED_MS = 2, 0.2
+MAX_RELAY_OF_PORT, MAX_ECHO_OF_RELAY, MAX_ECHO_OF_LOOPBACK = 1 / 0.9, 1.5, 1.5
 MAX_EGRESS_LAUNCH_MS, MAX_EGRESS_CONNECT_MS, MAX_RELAY_OF_EGRESS = 2.5, 1, 1 / 0.9
 MAX_EGRESS_CPU_MS, MAX_200_RULES_MS = 3, 0.3
 MAX_EGRESS_IDLE_MIB, MAX_EGRESS_MANY_MIB = 1.5, 64
@@ -218,6 +219,13 @@ def judge(result):
         ("loopback / a published port, out of it", MAX_OF_LOOPBACK,
          number(result, "ports", "ratio", "down"), False),
         ("  into it", MAX_OF_LOOPBACK, number(result, "ports", "ratio", "up"), False),
+        ("  a relay of as many hops / it, out of it", MAX_RELAY_OF_PORT,
+         number(result, "ports", "relay_ratio", "down"), False),
+        ("    into it", MAX_RELAY_OF_PORT, number(result, "ports", "relay_ratio", "up"), False),
+        ("  an echo of one byte / such a relay's", MAX_ECHO_OF_RELAY,
+         number(result, "ports", "relay_ratio", "echo"), False),
+        ("    / loopback's", MAX_ECHO_OF_LOOPBACK,
+         number(result, "ports", "ratio", "echo"), False),
         ("  added to an echo of one byte, p50 ms", MAX_ADDED_MS,
          number(result, "ports", "added_ms"), False),
         ("a network of rules: added to a launch, p50 ms", MAX_EGRESS_LAUNCH_MS,

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """ports -- the cost of a connection through a published port, beside plain
-loopback.
+loopback, and beside a bare relay by splice(2) with as many hops.
 
 The same server on the host and in a sandbox (`hutch run -p`), the same client, in turns:
 2 GiB in each direction through one connection, echoes of one byte, requests of 500 bytes with
-answers of 50 KB, and new connections with one echo each.
+answers of 50 KB, and new connections with one echo each.  The relay (relay.c) is two
+processes with pipes between them, as a published port is; one process is measured, too.
 
-    ports.py [HUTCH]	alone, as text
+    ports.py [HUTCH]	alone, as text; beside HUTCH is bench/relay, which `make bench` builds
 """
 
 import os
@@ -128,30 +129,53 @@ def middle(samples):
     return sorted(samples)[len(samples) // 2]
 
 
+def start_relay(program, hops, port):
+    relay = subprocess.Popen([program, str(hops), str(port)], stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE)
+    return relay, int(relay.stdout.readline())
+
+
+def measure_turns(ways, kinds):
+    samples = {(name, kind): [] for name in ways for kind in kinds}
+    for _ in range(ROUNDS):
+        for kind, measure in kinds.items():
+            for name, port in ways.items():
+                samples[name, kind].append(measure(port))
+    return samples
+
+
+def ratios(samples, name):
+    """Returns how many times as long a published port takes as another way.  The ratios are
+    of samples taken one right after the other, so that the machine was equally busy for
+    both."""
+    pairs = {kind: list(zip(samples[name, kind], samples["port", kind])) for kind in SIZES + TIMES}
+    return {kind: round(middle([a / b if kind in SIZES else b / a for a, b in pairs[kind]]), 3)
+            for kind in pairs}
+
+
 def measure_ports(hutch):
     plain, inside, outside = free_port(), 8000, free_port()
-    servers = []
+    relay = os.path.join(os.path.dirname(os.path.abspath(hutch)), "bench", "relay")
+    ways, servers = {"plain": plain}, []
     try:
         servers.append(start(plain, []))
+        for name, hops in (("single", 1), ("relay", 2)):
+            process, ways[name] = start_relay(relay, hops, plain)
+            servers.append(process)
         servers.append(start(inside, [hutch, "run", "-p", f"{outside}:{inside}", "--"]))
-        ways = dict(zip(SIZES + TIMES, (down_gbs, up_gbs, echo_ms, answer_ms, new_ms)))
-        samples = {(name, kind): [] for name in ("plain", "port") for kind in ways}
-        for _ in range(ROUNDS):
-            for kind, measure in ways.items():
-                samples["plain", kind].append(measure(plain))
-                samples["port", kind].append(measure(outside))
+        ways["port"] = outside
+        kinds = dict(zip(SIZES + TIMES, (down_gbs, up_gbs, echo_ms, answer_ms, new_ms)))
+        samples = measure_turns(ways, kinds)
     finally:
         for server in servers:
             server.terminate()
             server.wait()
-    result = {name: {kind: round(middle(samples[name, kind]), 4) for kind in ways}
-              for name in ("plain", "port")}
-    # The ratios are of samples taken one right after the other, so that the machine was
-    # equally busy for both.
-    pairs = {kind: list(zip(samples["plain", kind], samples["port", kind])) for kind in ways}
-    result["ratio"] = {kind: round(middle([a / b if kind in SIZES else b / a for a, b in pairs[kind]]), 3)
-                       for kind in ways}
-    result["added_ms"] = round(middle([b - a for a, b in pairs["echo"]]), 4)
+    result = {name: {kind: round(middle(samples[name, kind]), 4) for kind in kinds}
+              for name in ways}
+    result["ratio"] = ratios(samples, "plain")
+    result["relay_ratio"] = ratios(samples, "relay")
+    echoes = zip(samples["plain", "echo"], samples["port", "echo"])
+    result["added_ms"] = round(middle([b - a for a, b in echoes]), 4)
     return result
 
 

@@ -258,8 +258,11 @@ def port_rows(result):
     rows = [["", "out GB/s", "in GB/s", "echo ms", "50 KB ms", "new ms"],
             *[[what, *[figure(known[name][kind], 2) for kind in sizes],
                *[figure(known[name][kind], 3) for kind in times]]
-              for name, what in (("plain", "loopback"), ("port", "hutch run -p"))],
-            ["as many times as long", *[figure(known["ratio"][kind], 2) for kind in sizes + times]]]
+              for name, what in (("plain", "loopback"), ("single", "a relay of one process"),
+                                 ("relay", "a relay of two"), ("port", "hutch run -p"))],
+            *[[what, *[figure(known[name][kind], 2) for kind in sizes + times]]
+              for name, what in (("ratio", "as many times as long as loopback"),
+                                 ("relay_ratio", "  as the relay of two"))]]
     return block("A connection to a server, of one port", rows)
 
 
