@@ -25,7 +25,7 @@ MAX_BUSY_PERCENT, MAX_PID1_KIB, MAX_SESSION_KIB = 5, 1024, 256
 MAX_OF_RIPGREP, MAX_OF_GREP = 1.2, 3
 MAX_JUDGE_US = 20
 MAX_OF_TAR, MAX_OF_UMOCI, MAX_OF_SKOPEO = 1, 0.5, 1.2
-MAX_SNAPSHOT_MS, MAX_FORK_OF_PLAIN = 50, 1.2
+MAX_SNAPSHOT_MS, MAX_MANY_MS, MAX_FORK_OF_PLAIN = 50, 200, 1.2
 MAX_OF_LOOPBACK, MAX_ADDED_MS = 2, 0.2
 MAX_RELAY_OF_PORT, MAX_ECHO_OF_RELAY, MAX_ECHO_OF_LOOPBACK = 1 / 0.9, 1.5, 1.5
 MAX_EGRESS_LAUNCH_MS, MAX_EGRESS_CONNECT_MS, MAX_RELAY_OF_EGRESS = 2.5, 1, 1 / 0.9
@@ -209,6 +209,7 @@ def judge(result):
          number(result, "past", "snapshot_ms", "on the disk"), False),
         ("  in memory, ms", MAX_SNAPSHOT_MS,
          number(result, "past", "snapshot_ms", "in memory"), False),
+        ("  of 10,000 files, in memory, ms", MAX_MANY_MS, number(result, "past", "many_ms"), False),
         ("a fork / a sandbox of the same image", MAX_FORK_OF_PLAIN,
          ratio(number(result, "past", "fork_ms"), number(result, "past", "plain_ms")), False),
         ("hutch-bwrap / bwrap, mini-swe-agent's options", MAX_OF_BWRAP,

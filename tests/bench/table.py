@@ -233,6 +233,7 @@ def past_rows(result):
     rows = [["", "ms"],
             *[[f"snapshot of {known['files']} files, {place}", figure(ms, 1)]
               for place, ms in known["snapshot_ms"].items()],
+            *([["  of 10000, in memory", figure(known["many_ms"], 1)]] if known["many_ms"] else []),
             ["fork of it", figure(known["fork_ms"], 2)],
             ["create, without it", figure(known["plain_ms"], 2)]]
     return block("What a sandbox has written", rows)
