@@ -73,18 +73,26 @@ bool apply_kept_does_nothing(const struct apply_kept *k)
 	return k->is_dry || k->is_judging;
 }
 
+/* Returns the size up to which a file's content is sent without a request.  If changes are
+ * only checked, little content is read, but to decline a request costs more than a small
+ * file. */
+static uint32_t sent_along(const struct apply_kept *k, const struct apply *a)
+{
+	if (k->is_sweeping || a->wanted->count || a->chosen)
+		return 0;
+	return apply_kept_does_nothing(k) ? CHANGES_STREAM_SMALLEST
+					  : CHANGES_STREAM_SMALL;
+}
+
 /* Makes the changes of the upper layer `upper` in the host's folder `a->dir`. */
 static int make_changes(const struct apply_kept *k, struct apply *a, int upper,
 			struct err *e)
 {
 	struct changes_stream t = { .fd = -1 };
-	const bool wants_content = !k->is_sweeping && !apply_kept_does_nothing(k) &&
-				   !a->wanted->count && !a->chosen;
 
 	if (apply_begin(a, e) < 0)
 		return -1;
-	int result = wants_content ? changes_stream_begin_with_content(&t, upper, e)
-				   : changes_stream_begin(&t, upper, e);
+	int result = changes_stream_begin_with_content(&t, upper, sent_along(k, a), e);
 	if (result == 0)
 		result = k->is_sweeping ? apply_sweep(a, &t, e) : apply_all(a, &t, e);
 	changes_stream_done(&t);

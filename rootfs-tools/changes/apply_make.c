@@ -31,16 +31,20 @@ void apply_remove_temporary(struct apply *a, int at)
 		rm_tree_remove(at, a->temporary);
 }
 
+static bool is_as_it_was(const struct stat *st, const struct stat *was)
+{
+	return st->st_ino == was->st_ino && st->st_dev == was->st_dev &&
+	       st->st_mode == was->st_mode &&
+	       (S_ISDIR(st->st_mode) || (st->st_size == was->st_size &&
+					 st->st_mtim.tv_sec == was->st_mtim.tv_sec &&
+					 st->st_mtim.tv_nsec == was->st_mtim.tv_nsec));
+}
+
 static bool is_the_one(int at, const char *name, const struct stat *was)
 {
 	struct stat st;
 
-	return fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       st.st_ino == was->st_ino && st.st_dev == was->st_dev &&
-	       st.st_mode == was->st_mode &&
-	       (S_ISDIR(st.st_mode) ||
-		(st.st_size == was->st_size && st.st_mtim.tv_sec == was->st_mtim.tv_sec &&
-		 st.st_mtim.tv_nsec == was->st_mtim.tv_nsec));
+	return fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && is_as_it_was(&st, was);
 }
 
 static int rename_to(int at, const char *from, const char *to, unsigned flags)
@@ -66,14 +70,16 @@ static int put_new(struct apply *a, const struct meeting *m)
  * name, and is compared once more with the file that was checked. */
 static int put_instead(struct apply *a, const struct meeting *m)
 {
+	struct stat st;
+
 	if (rename_to(m->at, a->temporary, m->name, KERNEL_RENAME_EXCHANGE) < 0) {
 		int result = apply_refuse_errno(a, m->path, "give it its name");
 		apply_remove_temporary(a, m->at);
 		return result;
 	}
 	if (!a->is_forced &&
-	    faccessat(m->at, a->temporary, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    !is_the_one(m->at, a->temporary, &m->host)) {
+	    fstatat(m->at, a->temporary, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    !is_as_it_was(&st, &m->host)) {
 		(void)rename_to(m->at, a->temporary, m->name, KERNEL_RENAME_EXCHANGE);
 		apply_remove_temporary(a, m->at);
 		return apply_refuse(a, m->path, APPEARED);

@@ -67,8 +67,10 @@ bool apply_is_changed(const struct apply *a, const struct stat *st)
 	if (a->is_forced)
 		return false;
 	int64_t when = (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec;
+
+	if (when <= a->started_ns)
+		return false;
 	const char *ours = inodes_get(&a->applied, st);
 	AUTO_FREE char *text = time_text(st);
-
-	return when > a->started_ns && !(ours && !strcmp(ours, text));
+	return !ours || strcmp(ours, text) != 0;
 }

@@ -33,7 +33,8 @@ struct teller {
 	struct upper_scan scan;
 	struct buffer out;
 	uint8_t *piece; /* owned */
-	bool brings_content;
+	uint32_t along; /* content of files of at most so many bytes is sent without a
+			 * request */
 	bool is_closed; /* the reader has closed its end */
 };
 
@@ -127,7 +128,7 @@ static void changes_stream_file(struct teller *t, struct upper_scan_item *d)
 		own_close(&fd);
 	struct changes_stream_head h = head_of(d, CHANGES_STREAM_FILE);
 	h.size = (uint64_t)d->st.st_size;
-	bool is_along = t->brings_content && h.size <= CHANGES_STREAM_SMALL;
+	bool is_along = t->along && h.size <= t->along;
 	h.flags |= is_along ? CHANGES_STREAM_ALONG : 0;
 	put_item(t, &h, d->path, "");
 	if (is_along || is_asked(t))
@@ -171,7 +172,7 @@ static void changes_stream_one(struct teller *t, struct upper_scan_item *d)
 
 struct order {
 	int upper, fd, leash;
-	bool brings_content;
+	uint32_t along;
 	const struct idmaps *ranges;
 };
 
@@ -179,8 +180,7 @@ static void changes_stream_all(const void *arg, int folder, int in, void *result
 {
 	struct outcome *o = result;
 	const struct order *order = arg;
-	struct teller t = { .brings_content = order->brings_content,
-			    .piece = mem_new(PIECE) };
+	struct teller t = { .along = order->along, .piece = mem_new(PIECE) };
 	struct upper_scan_item item;
 	struct changes_stream_head end = { .kind = CHANGES_STREAM_ALL };
 	int more = -1;
@@ -252,9 +252,10 @@ int changes_stream_begin_ranges(struct changes_stream *t, int upper,
 	return begin(t, &(struct order){ .upper = upper, .ranges = ranges }, e);
 }
 
-int changes_stream_begin_with_content(struct changes_stream *t, int upper, struct err *e)
+int changes_stream_begin_with_content(struct changes_stream *t, int upper, uint32_t along,
+				      struct err *e)
 {
-	return begin(t, &(struct order){ .upper = upper, .brings_content = true }, e);
+	return begin(t, &(struct order){ .upper = upper, .along = along }, e);
 }
 
 void changes_stream_done(struct changes_stream *t)

@@ -14,9 +14,10 @@
  * that each path is one part below the current folder, and each number in its range.
  *
  * A file's content is sent on request.  Each request makes both processes wait for each
- * other, which takes most of the time.  A reader that wants nearly all content uses
- * changes_stream_begin_with_content(): the content of small files is then sent without a
- * request. */
+ * other, even if the answer is no, which takes most of the time.  With
+ * changes_stream_begin_with_content() the content of small files is sent without a
+ * request: for a reader that wants nearly all content, and, of the smallest files, also for
+ * one that wants little of it. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,8 +43,10 @@ enum changes_stream_kind {
 };
 
 #define CHANGES_STREAM_PATH_MAX (2u << 20)
-#define CHANGES_STREAM_SMALL    (64u << 10) /* bytes; a file of at most this size may be
-					     * sent without a request */
+/* Bytes: files of at most this size may be sent without a request to a reader that wants
+ * nearly all content, or little of it. */
+#define CHANGES_STREAM_SMALL	(64u << 10)
+#define CHANGES_STREAM_SMALLEST (8u << 10)
 
 /* The header of each item, in this machine's byte order; the item's path and link
  * target follow.  Content is sent in pieces of at most 64 KiB, each after its length as
@@ -102,9 +105,11 @@ int changes_stream_begin(struct changes_stream *t, int upper, struct err *e);
 int changes_stream_begin_ranges(struct changes_stream *t, int upper,
 				const struct idmaps *ranges, struct err *e);
 
-/* Begins a stream in which the content of small files is sent without a request.  The
- * caller reads the content in the same way. */
-int changes_stream_begin_with_content(struct changes_stream *t, int upper, struct err *e);
+/* Begins a stream in which the content of files of at most `along` bytes, no more than
+ * CHANGES_STREAM_SMALL, is sent without a request.  The caller reads the content in the
+ * same way, or leaves it. */
+int changes_stream_begin_with_content(struct changes_stream *t, int upper, uint32_t along,
+				      struct err *e);
 
 /* Begins to read a stream that another process sends already, from the socket `fd`,
  * which `t` then owns. */

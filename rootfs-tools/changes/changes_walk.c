@@ -306,7 +306,9 @@ int changes_walk_is_same(const struct meeting *m, struct err *e)
 {
 	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 	AUTO_CLOSE int fd = openat(m->at, m->name, flags);
-	AUTO_FREE uint8_t *room = mem_new(64 << 10);
+	/* A piece of content is at most 64 KiB, and most files are much smaller. */
+	const size_t most = m->item->size < 64 << 10 ? (size_t)m->item->size : 64 << 10;
+	AUTO_FREE uint8_t *room = mem_new(most + 1);
 	bool is_same = fd >= 0;
 	const uint8_t *data;
 	ssize_t len;
@@ -314,7 +316,8 @@ int changes_walk_is_same(const struct meeting *m, struct err *e)
 	/* The content is read to its end even after a difference, since more items follow
 	 * in the stream. */
 	while ((len = changes_stream_read(m->content, &data, e)) > 0)
-		is_same = is_same && is_next(fd, data, (size_t)len, room);
+		is_same = is_same && (size_t)len <= most &&
+			  is_next(fd, data, (size_t)len, room);
 	if (len < 0)
 		return m->content->is_broken ? -1 : 0;
 	return is_same && io_read_full(fd, room, 1) == 0;

@@ -31,6 +31,7 @@ sys.dont_write_bytecode = True  # the tree may be somebody else's, or read-only
 
 import actions
 import alive
+import apply
 import bwrap
 import egress
 import floods
@@ -229,6 +230,10 @@ def measure_past(bench, result):
                                        bench.work)
 
 
+def measure_apply(bench, result):
+    result["apply"] = apply.measure_apply(bench.rows.hutch_path)
+
+
 def measure_bwrap(bench, result):
     build = os.path.dirname(bench.rows.hutch_path)
     result["bwrap"] = bwrap.measure_bwrap(bench.timer, build, bench.rows.nothing, bench.work,
@@ -252,7 +257,7 @@ PARTS = {
     "together": measure_together, "memory": measure_memory, "actions": measure_actions,
     "sessions": measure_sessions, "floods": measure_floods, "named": measure_named, "alive": measure_alive,
     "search": measure_search, "judge": measure_judge, "unpack": measure_unpack,
-    "past": measure_past, "bwrap": measure_bwrap, "ports": measure_ports,
+    "past": measure_past, "apply": measure_apply, "bwrap": measure_bwrap, "ports": measure_ports,
     "egress": measure_egress, "serve": measure_serve,
 }
 

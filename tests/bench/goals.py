@@ -26,6 +26,7 @@ MAX_OF_RIPGREP, MAX_OF_GREP = 1.2, 3
 MAX_JUDGE_US = 20
 MAX_OF_TAR, MAX_OF_UMOCI, MAX_OF_SKOPEO = 1, 0.5, 1.2
 MAX_SNAPSHOT_MS, MAX_MANY_MS, MAX_FORK_OF_PLAIN = 50, 200, 1.2
+MAX_APPLY_OF_COPY = 0.8
 MAX_OF_LOOPBACK, MAX_ADDED_MS = 2, 0.2
 MAX_RELAY_OF_PORT, MAX_ECHO_OF_RELAY, MAX_ECHO_OF_LOOPBACK = 1 / 0.9, 1.5, 1.5
 MAX_EGRESS_LAUNCH_MS, MAX_EGRESS_CONNECT_MS, MAX_RELAY_OF_EGRESS = 2.5, 1, 1 / 0.9
@@ -212,6 +213,10 @@ def judge(result):
         ("  of 10,000 files, in memory, ms", MAX_MANY_MS, number(result, "past", "many_ms"), False),
         ("a fork / a sandbox of the same image", MAX_FORK_OF_PLAIN,
          ratio(number(result, "past", "fork_ms"), number(result, "past", "plain_ms")), False),
+        ("hutch apply of 20,000 new files / cp -a", MAX_APPLY_OF_COPY,
+         number(result, "apply", "new", "ratio"), False),
+        ("  of 20,000 changed files", MAX_APPLY_OF_COPY,
+         number(result, "apply", "changed", "ratio"), False),
         ("hutch-bwrap / bwrap, mini-swe-agent's options", MAX_OF_BWRAP,
          bwrap_ratio(result, "mini-swe-agent"), False),
         ("  Codex's options", MAX_OF_BWRAP, bwrap_ratio(result, "Codex"), False),

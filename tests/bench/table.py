@@ -239,6 +239,16 @@ def past_rows(result):
     return block("What a sandbox has written", rows)
 
 
+def apply_rows(result):
+    known = result["apply"]
+    if "why_not" in known:
+        return block("20000 files of 4000 bytes", [], [f"  not run: {known['why_not']}"])
+    rows = [["", "hutch apply ms", "cp -a ms", "x cp -a"],
+            *[[f"{kind} files", figure(entry["ms"], 0), figure(entry["cp_ms"], 0),
+               figure(entry["ratio"], 2)] for kind, entry in known.items()]]
+    return block("20000 files of 4000 bytes", rows)
+
+
 def bwrap_cells(entry):
     if "why_not" in entry:
         return [f"not run: {entry['why_not']}"]
@@ -319,5 +329,5 @@ def render(result):
 PARTS = {"launch": launches, "volumes": volumes, "series": series, "together": together,
          "memory": memory, "actions": action_rows, "sessions": session_rows, "floods": flood_rows,
          "named": named_rows, "alive": alive_rows, "search": search_rows, "judge": judge_rows,
-         "unpack": unpack_rows, "pull": pull_rows, "past": past_rows, "bwrap": bwrap_rows,
-         "ports": port_rows, "egress": egress_rows, "serve": serve_rows}
+         "unpack": unpack_rows, "pull": pull_rows, "past": past_rows, "apply": apply_rows,
+         "bwrap": bwrap_rows, "ports": port_rows, "egress": egress_rows, "serve": serve_rows}

@@ -123,7 +123,8 @@ static int apply(void **state, struct apply *a, struct heard *h)
 	a->on_refused = on_refused;
 	assert_int_equal(apply_begin(a, &e), 0);
 	int result = h->asks ? changes_stream_begin(&t, changes, &e)
-			     : changes_stream_begin_with_content(&t, changes, &e);
+			     : changes_stream_begin_with_content(
+				       &t, changes, CHANGES_STREAM_SMALL, &e);
 	if (result == 0)
 		result = apply_all(a, &t, &e);
 	changes_stream_done(&t);
@@ -273,6 +274,32 @@ static void test_contents_of_any_length_are_made_what_they_are_inside(void **sta
 {
 	check_contents(state, false);
 	check_contents(state, true);
+}
+
+/* A walk that only checks needs little content, and asks for that of larger files. */
+static void test_only_content_of_the_wanted_size_comes_along(void **state)
+{
+	AUTO_FREE char *upper = scene_path(state, "upper");
+	AUTO_CLOSE int changes = open(upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct changes_stream t;
+	struct changes_stream_item item;
+	struct err e = { 0 };
+
+	fill(state, "upper/large", 'l', CHANGES_STREAM_SMALLEST + 1);
+	fill(state, "upper/small", 's', CHANGES_STREAM_SMALLEST);
+	assert_int_equal(changes_stream_begin_with_content(&t, changes,
+							   CHANGES_STREAM_SMALLEST, &e),
+			 0);
+	int first = changes_stream_next(&t, &item, &e);
+	if (first < 0 && e.kind == ERR_REFUSED && strstr(e.text, "jail"))
+		skip();
+	assert_string_equal(item.name, "large");
+	assert_int_equal(t.state, CHANGES_STREAM_ASKABLE);
+	assert_int_equal(changes_stream_next(&t, &item, &e), 1);
+	assert_string_equal(item.name, "small");
+	assert_int_equal(t.state, CHANGES_STREAM_IN_CONTENT);
+	assert_int_equal(changes_stream_next(&t, &item, &e), 0);
+	changes_stream_done(&t);
 }
 
 static void test_files_of_one_apply_may_be_changed_by_the_next(void **state)
@@ -575,6 +602,7 @@ int main(void)
 		TEST(test_only_what_was_chosen_is_applied),
 		TEST(test_a_change_that_the_host_has_already_is_passed_over),
 		TEST(test_contents_of_any_length_are_made_what_they_are_inside),
+		TEST(test_only_content_of_the_wanted_size_comes_along),
 		TEST(test_files_of_one_apply_may_be_changed_by_the_next),
 		TEST(test_a_folder_goes_only_if_nothing_in_it_changed),
 		TEST(test_hutchs_own_folders_stay_even_by_force),
