@@ -141,9 +141,11 @@ static void begin(struct port_connect *d, struct dial *x)
 
 /* --- moving ----------------------------------------------------------------------- */
 
-static void run(struct port_connect *d, struct dial *x)
+/* Moves the connection's bytes; `event` may be NULL. */
+static void run(struct port_connect *d, struct dial *x, const struct epoll_event *event)
 {
-	enum socket_splice_state now = socket_splice_run(&x->splice);
+	enum socket_splice_state now = event ? socket_splice_take(&x->splice, event)
+					     : socket_splice_run(&x->splice);
 
 	x->has_more = now == SOCKET_SPLICE_HAS_MORE;
 	d->has_more = d->has_more || x->has_more;
@@ -196,12 +198,14 @@ static bool is_connected(struct port_connect *d, struct dial *x)
 	return false;
 }
 
-static void serve(struct port_connect *d, struct dial *x)
+static void serve(struct port_connect *d, struct dial *x, const struct epoll_event *event)
 {
-	if (x->state == CONNECTING && is_connected(d, x))
-		x->state = OPEN;
 	if (x->state == OPEN)
-		run(d, x);
+		return run(d, x, event);
+	if (x->state == CONNECTING && is_connected(d, x)) {
+		x->state = OPEN;
+		run(d, x, NULL); /* earlier events may have been of other bytes */
+	}
 }
 
 void port_connect_start(struct port_connect *d, const struct dial_request *request)
@@ -223,7 +227,7 @@ void port_connect_start(struct port_connect *d, const struct dial_request *reque
 	begin(d, x);
 	/* On the loopback connect(2) mostly returns with the connection established. */
 	if (x->state == CONNECTING)
-		serve(d, x);
+		serve(d, x, NULL);
 }
 
 void port_connect_finish(struct port_connect *d, uint32_t id)
@@ -233,7 +237,7 @@ void port_connect_finish(struct port_connect *d, uint32_t id)
 	if (!x || x->state == CLOSED)
 		return;
 	socket_splice_finish(&x->splice);
-	serve(d, x);
+	serve(d, x, NULL);
 }
 
 void port_connect_hang_up(struct port_connect *d, uint32_t id)
@@ -241,7 +245,7 @@ void port_connect_hang_up(struct port_connect *d, uint32_t id)
 	struct dial *x = find(d, id);
 
 	if (x && x->state != CLOSED)
-		serve(d, x);
+		serve(d, x, NULL);
 	if (x && x->state != CLOSED)
 		close_one(d, x, ECONNRESET);
 }
@@ -265,11 +269,11 @@ void port_connect_serve(struct port_connect *d)
 	d->has_more = false;
 	for (size_t i = 0; i < d->count; i++)
 		if (d->all[i]->has_more)
-			run(d, d->all[i]);
+			run(d, d->all[i], NULL);
 	for (int i = 0; i < count; i++) {
 		struct dial *x = find(d, (uint32_t)events[i].data.u64);
 		if (x && !x->has_more)
-			serve(d, x);
+			serve(d, x, &events[i]);
 	}
 }
 

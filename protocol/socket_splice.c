@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "base/own.h"
@@ -56,6 +57,8 @@ static bool watch(const struct socket_splice *c, int fd, uint32_t events)
 {
 	struct epoll_event event = { .events = events | EPOLLET, .data.u64 = c->tag };
 
+	if (fd != c->socket)
+		event.data.u64 |= SOCKET_SPLICE_PIPE;
 	return fd < 0 || epoll_ctl(c->epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
@@ -116,6 +119,14 @@ static enum socket_splice_state await_room(struct socket_splice *c)
 		(void)epoll_ctl(c->epoll, EPOLL_CTL_DEL, c->out, NULL); /* is in it */
 	c->is_out_watched = is_full;
 	return SOCKET_SPLICE_WAITS;
+}
+
+/* Returns whether bytes are left to read, or may be. */
+static bool has_left(int fd)
+{
+	int count;
+
+	return ioctl(fd, FIONREAD, &count) < 0 || count > 0;
 }
 
 /* Returns whether the pipe has no reader any more, which poll(2) shows as POLLERR
@@ -194,10 +205,40 @@ enum socket_splice_state socket_splice_run(struct socket_splice *c)
 		in = in == FLOW_MOVED && out != FLOW_BROKEN ? move_in(c) : in;
 		if (out == FLOW_BROKEN || in == FLOW_BROKEN || has_error(c))
 			return broke(c);
-		if (out == FLOW_STOPPED && in == FLOW_STOPPED)
+		if (out == FLOW_STOPPED && in == FLOW_STOPPED) {
+			c->is_in_stuck = c->in >= 0 && has_left(c->in);
 			return await_room(c);
+		}
 	}
 	return c->socket >= 0 ? SOCKET_SPLICE_HAS_MORE : SOCKET_SPLICE_WAITS;
+}
+
+/* Returns whether the event tells of nothing but bytes to read.  Events of a socket say
+ * that it has room, too, whether that is new or not. */
+static bool is_only_bytes(const struct socket_splice *c, const struct epoll_event *event)
+{
+	const bool is_pipe = event->data.u64 & SOCKET_SPLICE_PIPE;
+
+	return c->in >= 0 && c->out >= 0 && !c->is_in_dry && !c->is_in_stuck &&
+	       !c->is_out_watched && (event->events & EPOLLIN) &&
+	       !(event->events & ~(EPOLLIN | (is_pipe ? 0u : EPOLLOUT)));
+}
+
+/* A direction of which all bytes were moved needs no further splice(2) to find that out.
+ * Bytes that come after the look at what is left, and the end, are events of their own. */
+enum socket_splice_state socket_splice_take(struct socket_splice *c,
+					    const struct epoll_event *event)
+{
+	const bool is_pipe = event->data.u64 & SOCKET_SPLICE_PIPE;
+
+	if (!is_only_bytes(c, event))
+		return socket_splice_run(c);
+	const enum flow flow = is_pipe ? move_in(c) : move_out(c);
+	if (flow == FLOW_BROKEN)
+		return broke(c);
+	if (flow == FLOW_MOVED && !has_left(is_pipe ? c->in : c->socket))
+		return SOCKET_SPLICE_WAITS;
+	return socket_splice_run(c);
 }
 
 bool socket_splice_is_over(const struct socket_splice *c)

@@ -21,12 +21,14 @@
  * socket_splice_done() takes that back.
  *
  *	socket_splice_init, socket_splice_watch
- *	socket_splice_run	when epoll(7) has an event, and again while it returns
- *				SOCKET_SPLICE_HAS_MORE
+ *	socket_splice_take	when epoll(7) has an event
+ *	socket_splice_run	while the last call has returned SOCKET_SPLICE_HAS_MORE
  *	socket_splice_done, or socket_splice_reset */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
+
+struct epoll_event;
 
 struct socket_splice {
 	int socket;  /* owned; -1: closed, or never opened */
@@ -39,6 +41,7 @@ struct socket_splice {
 	uint64_t in_bytes, out_bytes; /* bytes carried so far, in each direction */
 	int epoll; /* borrowed; -1: socket_splice_watch() was not called */
 	uint64_t tag;
+	bool is_in_stuck; /* the pipe `in` has bytes for which the socket had no room */
 	bool is_out_watched; /* the pipe `out` has no room for the socket's bytes, and epoll
 			      * tells when it has */
 	int sys;	  /* the errno, with SOCKET_SPLICE_BROKEN */
@@ -63,8 +66,10 @@ void socket_splice_done(struct socket_splice *c);
 void socket_splice_reset(struct socket_splice *c);
 
 /* Lets an epoll instance, which must live longer, tell of each reason to call
- * socket_splice_run(), edge-triggered; called once.  A descriptor leaves the instance when
- * it is closed.  False with errno set. */
+ * socket_splice_take(), edge-triggered; called once.  The data of the events is the tag,
+ * of which the last bit must be 0, and may be set in an event.  A descriptor leaves the
+ * instance when it is closed.  False with errno set. */
+#define SOCKET_SPLICE_PIPE (1ull << 63)
 bool socket_splice_watch(struct socket_splice *c, int epoll, uint64_t tag);
 /* Adds a socket that has taken the place of another one, which was watched. */
 bool socket_splice_watch_socket(const struct socket_splice *c);
@@ -75,6 +80,10 @@ void socket_splice_finish(struct socket_splice *c);
 
 /* Moves as many bytes as can be moved now. */
 enum socket_splice_state socket_splice_run(struct socket_splice *c);
+/* Does the same after an event, which mostly tells of bytes in one direction: then the
+ * other one is not tried. */
+enum socket_splice_state socket_splice_take(struct socket_splice *c,
+					    const struct epoll_event *event);
 
 /* Returns whether both directions have ended completely. */
 bool socket_splice_is_over(const struct socket_splice *c);

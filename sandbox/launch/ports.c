@@ -242,13 +242,17 @@ static void widen(struct ports *p, struct visit *v)
 	v->is_out_wide = v->is_out_wide || is_widened(p, c->out, c->out_bytes);
 }
 
-/* Moves a visit's bytes in both directions.  Frees the visit when "closed" has come and
- * no bytes are left to move. */
-static int run(struct ports *p, struct visit *v, struct err *e)
+/* Moves a visit's bytes: in both directions, or those that the event tells of, which may
+ * be NULL.  Frees the visit when "closed" has come and no bytes are left to move. */
+static int run(struct ports *p, struct visit *v, const struct epoll_event *event,
+	       struct err *e)
 {
-	enum socket_splice_state now = v->is_parted ? SOCKET_SPLICE_WAITS
-						    : socket_splice_run(&v->splice);
+	enum socket_splice_state now = SOCKET_SPLICE_WAITS;
 	int said = 0;
+
+	if (!v->is_parted)
+		now = event ? socket_splice_take(&v->splice, event)
+			    : socket_splice_run(&v->splice);
 
 	v->has_more = now == SOCKET_SPLICE_HAS_MORE;
 	p->has_more = p->has_more || v->has_more;
@@ -359,7 +363,7 @@ static int dial(struct ports *p, const struct port *port, int socket, int64_t no
 	if (channel_has_passed(p->channel))
 		close_passing(p);
 	/* Most clients have sent their first bytes by now. */
-	return run(p, v, e);
+	return run(p, v, NULL, e);
 }
 
 /* Accepts one connection of the port.  Returns 1 if there was a connection, 0 if there
@@ -496,14 +500,15 @@ int64_t ports_due(const struct ports *p)
 	return p->has_more ? PORTS_AT_ONCE : p->deaf_ms;
 }
 
-static int take_event(struct ports *p, uint64_t tag, struct err *e)
+static int take_event(struct ports *p, const struct epoll_event *event, struct err *e)
 {
+	const uint64_t tag = event->data.u64;
 	struct port *port = tag & IS_PORT ? find_port(p, (uint32_t)tag) : NULL;
 	struct visit *v = tag & IS_PORT ? NULL : find_visit(p, (uint32_t)tag);
 
 	if (port)
 		port->has_waiting = true;
-	return v && !v->has_more ? run(p, v, e) : 0;
+	return v && !v->has_more ? run(p, v, event, e) : 0;
 }
 
 /* Continues with the visits that have bytes left to move, but had used up their share of
@@ -512,7 +517,7 @@ static int go_on(struct ports *p, struct err *e)
 {
 	p->has_more = false;
 	for (size_t i = p->visit_count; i-- > 0;)
-		if (p->visits[i]->has_more && run(p, p->visits[i], e) < 0)
+		if (p->visits[i]->has_more && run(p, p->visits[i], NULL, e) < 0)
 			return -1;
 	return 0;
 }
@@ -528,7 +533,7 @@ int ports_work(struct ports *p, bool has_events, int64_t now, struct err *e)
 	int count = has_events ? epoll_pwait(p->epoll, events, EVENTS_AT_ONCE, 0, NULL)
 			       : 0;
 	for (int i = 0; i < count; i++)
-		if (take_event(p, events[i].data.u64, e) < 0)
+		if (take_event(p, &events[i], e) < 0)
 			return -1;
 	return admit_all(p, now, e);
 }
@@ -541,7 +546,7 @@ static int take_finished(struct ports *p, struct visit *v, struct err *e)
 		return err_set(e, ERR_PROTOCOL, "it finished a connection twice");
 	v->is_finished = true;
 	socket_splice_finish(&v->splice);
-	return run(p, v, e);
+	return run(p, v, NULL, e);
 }
 
 /* Handles "closed", the executor's last message about a connection.  Bytes that the
@@ -554,7 +559,7 @@ static int take_closed(struct ports *p, struct visit *v, uint32_t sys, struct er
 		return err_set(e, ERR_PROTOCOL,
 			       "it closed a connection that has not ended");
 	if (sys == 0)
-		return run(p, v, e);
+		return run(p, v, NULL, e);
 	if (!v->is_parted)
 		(void)socket_splice_run(&v->splice);
 	socket_splice_reset(&v->splice);

@@ -280,6 +280,151 @@ static void test_room_in_a_full_pipe_is_an_event(void **state)
 	}
 }
 
+static struct epoll_event next_event(int epoll)
+{
+	struct epoll_event event = { 0 };
+
+	assert_int_equal(epoll_wait(epoll, &event, 1, PATIENCE_MS), 1);
+	return event;
+}
+
+static void test_an_event_of_bytes_moves_these_alone(void **state)
+{
+	struct scene *s = *state;
+	struct epoll_event event;
+	AUTO_CLOSE int epoll = epoll_create1(EPOLL_CLOEXEC);
+
+	assert_true(socket_splice_watch(&s->c, epoll, 77));
+	forget_events(epoll);
+	put(s->to, "answer");
+	event = next_event(epoll);
+	assert_int_equal(event.data.u64, 77 | SOCKET_SPLICE_PIPE);
+	put(s->peer, "question");
+	assert_true(comes(s->c.socket, POLLIN));
+	assert_int_equal(socket_splice_take(&s->c, &event), SOCKET_SPLICE_WAITS);
+	must_read(s->peer, "answer");
+	assert_true(has_nothing(s->from));
+	event = next_event(epoll);
+	assert_int_equal(event.data.u64, 77);
+	assert_int_equal(socket_splice_take(&s->c, &event), SOCKET_SPLICE_WAITS);
+	must_read(s->from, "question");
+}
+
+static void test_bytes_and_an_end_are_one_event(void **state)
+{
+	struct scene *s = *state;
+	struct epoll_event event;
+	AUTO_CLOSE int epoll = epoll_create1(EPOLL_CLOEXEC);
+
+	assert_true(socket_splice_watch(&s->c, epoll, 1));
+	forget_events(epoll);
+	socket_splice_finish(&s->c);
+	put(s->to, "last");
+	own_close(&s->to);
+	event = next_event(epoll);
+	assert_int_equal(socket_splice_take(&s->c, &event), SOCKET_SPLICE_WAITS);
+	must_read(s->peer, "last");
+	assert_int_equal(how_it_ends(s->peer), 0);
+	put(s->peer, "all");
+	(void)shutdown(s->peer, SHUT_WR);
+	assert_true(comes(s->c.socket, POLLRDHUP));
+	while (!socket_splice_is_over(&s->c)) {
+		event = next_event(epoll);
+		(void)socket_splice_take(&s->c, &event);
+	}
+	must_read(s->from, "all");
+}
+
+/* A transfer in both directions, of which the ends read only when all else has
+ * stopped. */
+struct transfer {
+	uint64_t sent, got;
+};
+
+static bool sends(struct transfer *t, int to, uint64_t all)
+{
+	static const uint8_t piece[60000];
+	const uint64_t left = all - t->sent;
+	ssize_t n = left ? write(to, piece, left < sizeof(piece) ? left : sizeof(piece))
+			 : 0;
+
+	t->sent += n > 0 ? (uint64_t)n : 0;
+	return n > 0;
+}
+
+static bool gets(struct transfer *t, int from)
+{
+	static uint8_t piece[100000];
+	ssize_t n = read(from, piece, sizeof(piece));
+
+	t->got += n > 0 ? (uint64_t)n : 0;
+	return n > 0;
+}
+
+static bool has_event(struct scene *s, int epoll)
+{
+	struct epoll_event event;
+
+	if (epoll_wait(epoll, &event, 1, 0) != 1)
+		return false;
+	enum socket_splice_state now = socket_splice_take(&s->c, &event);
+	while (now == SOCKET_SPLICE_HAS_MORE)
+		now = socket_splice_run(&s->c);
+	assert_int_equal(now, SOCKET_SPLICE_WAITS);
+	return true;
+}
+
+static void test_an_event_of_bytes_and_of_room_moves_both(void **state)
+{
+	struct scene *s = *state;
+	struct transfer in = { 0 };
+	struct epoll_event event;
+	AUTO_CLOSE int epoll = epoll_create1(EPOLL_CLOEXEC);
+
+	unblock(s->peer);
+	assert_true(socket_splice_watch(&s->c, epoll, 1));
+	while (sends(&in, s->to, UINT64_MAX))
+		while (has_event(s, epoll))
+			;
+	const uint64_t before = s->c.in_bytes;
+	assert_true(in.sent > before); /* the socket has no room for them */
+	put(s->peer, "x");
+	assert_true(comes(s->c.socket, POLLIN));
+	while (in.got < before)
+		if (!gets(&in, s->peer))
+			assert_true(comes(s->peer, POLLIN));
+	assert_true(comes(s->c.socket, POLLOUT));
+	do {
+		event = next_event(epoll);
+	} while (event.data.u64 & SOCKET_SPLICE_PIPE);
+	assert_int_equal(event.events, EPOLLIN | EPOLLOUT);
+	(void)socket_splice_take(&s->c, &event);
+	assert_true(s->c.in_bytes > before);
+	must_read(s->from, "x");
+}
+
+static void test_events_alone_move_all_bytes_however_slow_the_ends(void **state)
+{
+	enum { ALL = 16 << 20 };
+	struct scene *s = *state;
+	struct transfer out = { 0 }, in = { 0 };
+	AUTO_CLOSE int epoll = epoll_create1(EPOLL_CLOEXEC);
+
+	unblock(s->peer);
+	assert_true(socket_splice_watch(&s->c, epoll, 1));
+	while (out.got < ALL || in.got < ALL) {
+		struct pollfd fds[] = { { .fd = epoll, .events = POLLIN },
+					{ .fd = s->peer, .events = POLLIN },
+					{ .fd = s->from, .events = POLLIN } };
+		if (has_event(s, epoll) || sends(&out, s->peer, ALL) ||
+		    sends(&in, s->to, ALL))
+			continue;
+		if (!gets(&out, s->from) && !gets(&in, s->peer))
+			assert_true(poll(fds, ARRAY_LEN(fds), PATIENCE_MS) > 0);
+	}
+	assert_int_equal(out.got + in.got, 2 * ALL);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -297,6 +442,10 @@ int main(void)
 		TEST(test_an_edge_comes_for_each_end),
 		TEST(test_bytes_that_are_taken_are_no_event),
 		TEST(test_room_in_a_full_pipe_is_an_event),
+		TEST(test_an_event_of_bytes_moves_these_alone),
+		TEST(test_bytes_and_an_end_are_one_event),
+		TEST(test_an_event_of_bytes_and_of_room_moves_both),
+		TEST(test_events_alone_move_all_bytes_however_slow_the_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
