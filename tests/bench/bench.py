@@ -255,7 +255,8 @@ def measure_serve(bench, result):
 PARTS = {
     "launch": measure_launches, "volumes": measure_volumes, "series": measure_series,
     "together": measure_together, "memory": measure_memory, "actions": measure_actions,
-    "sessions": measure_sessions, "floods": measure_floods, "named": measure_named, "alive": measure_alive,
+    "sessions": measure_sessions, "floods": measure_floods, "named": measure_named,
+    "alive": measure_alive,
     "search": measure_search, "judge": measure_judge, "unpack": measure_unpack,
     "past": measure_past, "apply": measure_apply, "bwrap": measure_bwrap, "ports": measure_ports,
     "egress": measure_egress, "serve": measure_serve,
