@@ -1,5 +1,3 @@
-#include <dirent.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,26 +13,6 @@
 #include "sandbox/kernel/host_user.h"
 
 enum format { FORMAT_TABLE, FORMAT_JSON, FORMAT_IDS };
-
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Lists the folders below the root, in the order of their names. */
-static void find_ids(const char *root, struct list *ret)
-{
-	DIR *dir = opendir(root);
-
-	if (!dir)
-		return; /* no container was ever made */
-	for (struct dirent *d; (d = readdir(dir));)
-		if (state_check_id(d->d_name, NULL) == 0)
-			list_add(ret, d->d_name);
-	(void)closedir(dir); /* it was only read */
-	if (ret->count)
-		qsort(ret->items, ret->count, sizeof(*ret->items), by_name);
-}
 
 static char *owner_of(const struct state *s)
 {
@@ -109,14 +87,13 @@ int list_verb(const struct globals *g, char **argv, struct err *e)
 	const enum format format = is_quiet  ? FORMAT_IDS
 				   : is_json ? FORMAT_JSON
 					     : FORMAT_TABLE;
-	if (state_check_root(g->root, e))
+	if (state_ids(g->root, &ids, e))
 		return -1;
 	json_write_begin(&b);
 	json_write_open(&b, NULL, "[");
 	if (format == FORMAT_TABLE)
 		(void)printf("%-24s %-8s %-9s %-40s %-31s %s\n", "NAME", "PID", "STATUS",
 			     "BUNDLE PATH", "CREATED", "OWNER"); /* fflush() tells */
-	find_ids(g->root, &ids);
 	for (size_t i = 0; i < ids.count; i++)
 		add_one(g->root, ids.items[i], format, &b);
 	list_done(&ids);

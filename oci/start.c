@@ -1,3 +1,4 @@
+#include <regex.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "base/await.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/list.h"
 #include "base/own.h"
 #include "base/worker.h"
 #include "oci/args.h"
@@ -194,17 +196,51 @@ int delete_container(struct state *s, bool is_forced, struct err *e)
 	return state_remove(s, e);
 }
 
+static int delete_one(const struct globals *g, const char *id, bool is_forced,
+		      struct err *e)
+{
+	AUTO_STATE struct state s = { .folder = -1 };
+
+	if (state_open(g->root, id, &s, e))
+		return is_forced && e->kind == ERR_NOT_FOUND ? 0 : -1;
+	return delete_container(&s, is_forced, e);
+}
+
+/* Removes all containers whose ids match an extended regular expression (regex(7)).  A container
+ * that cannot be removed is a warning, as with crun, and the others are removed. */
+static int delete_matches(const struct globals *g, const char *pattern, bool is_forced,
+			  struct err *e)
+{
+	struct list ids = { 0 };
+	regex_t re;
+
+	if (regcomp(&re, pattern, REG_EXTENDED | REG_NOSUB))
+		return err_set(e, ERR_USAGE, "invalid regular expression '%.64s'",
+			       pattern);
+	const int rc = state_ids(g->root, &ids, e);
+	for (size_t i = 0; i < ids.count; i++) {
+		struct err why = { 0 };
+		if (regexec(&re, ids.items[i], 0, NULL, 0) == 0 &&
+		    delete_one(g, ids.items[i], is_forced, &why))
+			log_warning(&why);
+	}
+	list_done(&ids);
+	regfree(&re);
+	return rc;
+}
+
 int delete_verb(const struct globals *g, char **argv, struct err *e)
 {
-	bool is_forced = false;
-	const struct args_flag flags[] = { { "force", 'f', ARGS_SWITCH, &is_forced, NULL,
-					     "end it first; none is no error" } };
+	bool is_forced = false, is_regex = false;
+	const struct args_flag flags[] = {
+		{ "force", 'f', ARGS_SWITCH, &is_forced, NULL,
+		  "end it first; none is no error" },
+		{ "regex", 'r', ARGS_SWITCH, &is_regex, NULL,
+		  "ID is an extended regular expression; all that match are removed" },
+	};
 	const struct args a = { "delete [OPTIONS] ID", flags, ARRAY_LEN(flags), false };
-	AUTO_STATE struct state s = { .folder = -1 };
 
 	if (args_read(&a, argv, e) || args_count(&a, argv, 1, 1, e))
 		return -1;
-	if (state_open(g->root, argv[0], &s, e))
-		return is_forced && e->kind == ERR_NOT_FOUND ? 0 : -1;
-	return delete_container(&s, is_forced, e);
+	return (is_regex ? delete_matches : delete_one)(g, argv[0], is_forced, e);
 }

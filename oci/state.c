@@ -193,6 +193,27 @@ int state_open(const char *root, const char *id, struct state *ret, struct err *
 	return 0;
 }
 
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int state_ids(const char *root, struct list *ret, struct err *e)
+{
+	if (state_check_root(root, e))
+		return -1;
+	DIR *dir = opendir(root);
+	if (!dir)
+		return errno == ENOENT ? 0 : err_sys(e, "open --root %.300s", root);
+	for (struct dirent *d; (d = readdir(dir));)
+		if (state_check_id(d->d_name, NULL) == 0)
+			list_add(ret, d->d_name);
+	(void)closedir(dir); /* it was only read */
+	if (ret->count)
+		qsort(ret->items, ret->count, sizeof(*ret->items), by_name);
+	return 0;
+}
+
 /* Writes a file of the folder as a whole or not at all. */
 static int write_file(const struct state *s, const char *name, const char *text,
 		      size_t len, struct err *e)

@@ -14,6 +14,7 @@
 
 struct cgroups_place;
 struct err;
+struct list;
 
 #define STATE_ID_MAX 255
 
@@ -53,6 +54,9 @@ int state_check_root(const char *root, struct err *e);
 int state_create(const char *root, const char *id, struct state *ret, struct err *e);
 /* Opens the folder and reads it.  ERR_NOT_FOUND: "container 'ID' does not exist". */
 int state_open(const char *root, const char *id, struct state *ret, struct err *e);
+/* Lists the ids of the containers below the root, in order; none if there is no such folder.
+ * A folder there that `create` has just made counts, too. */
+int state_ids(const char *root, struct list *ret, struct err *e);
 /* Notes the process, and writes state.json in one step (rename(2)). */
 int state_save(struct state *s, struct err *e);
 /* Keeps a copy of the configuration's text. */

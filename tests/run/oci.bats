@@ -91,6 +91,27 @@ status_of() {
 	done
 }
 
+@test "delete --regex removes all containers that match, and warns of each that it cannot remove" {
+	local id
+	bundle '.process.args = ["sleep", "1000"]'
+	for id in test-1 test-22 other atest-; do
+		oci create "$id" </dev/null >out 2>&1
+	done
+	oci start test-22
+	run -0 oci delete --regex '^test-[0-9]+$'
+	[[ $output == *"cannot delete container 'test-22': it is running"* ]]
+	[[ $(oci list -q) == $'atest-\nother\ntest-22' ]]
+	run -0 oci delete --regex none
+	run -0 oci delete -f -r 'test-*'
+	[[ -z $output && $(oci list -q) == other ]]
+	run -1 oci delete --regex '('
+	[[ $output == *"invalid regular expression '('"* ]]
+	run -1 oci delete 'o*'
+	[[ $output == *"invalid container id 'o*'"* ]]
+	oci delete -f -r .
+	[[ -z $(oci list -q) ]]
+}
+
 @test "an id is given once" {
 	created
 	run -1 oci create box

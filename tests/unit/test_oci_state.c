@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -70,6 +71,35 @@ static void test_keeps_and_finds_a_container(void **state)
 	assert_int_equal(rmdir(root), 0);
 }
 
+static void test_lists_the_ids_in_order(void **state)
+{
+	static const char *const ids[] = { "b", "a", "c" };
+	AUTO_FREE char *root = make_root();
+	struct list found = { 0 };
+	struct err e = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
+		AUTO_STATE struct state s = { .folder = -1 };
+		assert_int_equal(state_create(root, ids[i], &s, &e), 0);
+	}
+	assert_int_equal(state_ids(root, &found, &e), 0);
+	AUTO_FREE char *text = list_join(&found, 0, " ");
+	assert_string_equal(text, "a b c");
+	list_done(&found);
+	for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
+		AUTO_STATE struct state s = { .folder = -1 };
+		assert_int_equal(state_open(root, ids[i], &s, &e), 0);
+		assert_int_equal(state_remove(&s, &e), 0);
+	}
+	assert_int_equal(chmod(root, 0777), 0);
+	assert_int_equal(state_ids(root, &found, &e), -1);
+	assert_int_equal(e.kind, ERR_REFUSED);
+	assert_int_equal(rmdir(root), 0);
+	assert_int_equal(state_ids(root, &found, &e), 0);
+	assert_int_equal(found.count, 0);
+}
+
 static void test_a_zombie_has_no_birth(void **state)
 {
 	siginfo_t info;
@@ -89,6 +119,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_checks_ids),
 		cmocka_unit_test(test_keeps_and_finds_a_container),
+		cmocka_unit_test(test_lists_the_ids_in_order),
 		cmocka_unit_test(test_a_zombie_has_no_birth),
 	};
 
