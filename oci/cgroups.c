@@ -94,14 +94,13 @@ static int make_folders(const char *root, const char *path)
 	}
 }
 
-/* Refuses a path that leads upwards. */
-static int check_path(const char *path, struct err *e)
+/* Refuses a path that leads upwards.  `name` is that of the member or flag. */
+static int check_path(const char *name, const char *path, struct err *e)
 {
 	for (const char *at = path; *at; at += strcspn(at, "/")) {
 		at += strspn(at, "/");
 		if (!strncmp(at, "..", 2) && (at[2] == '/' || !at[2]))
-			return err_set(e, ERR_USAGE,
-				       "linux.cgroupsPath: '..' leads out of it");
+			return err_set(e, ERR_USAGE, "%s: '..' leads out of it", name);
 	}
 	return 0;
 }
@@ -117,7 +116,7 @@ int cgroups_choose(const struct cgroups_order *o, pid_t pid, char **ret, struct 
 	*ret = NULL;
 	if (o->manager == CGROUPS_DISABLED || o->manager == CGROUPS_SYSTEMD)
 		return 0; /* systemd chooses the path of a scope */
-	if (check_path(path, e))
+	if (check_path("linux.cgroupsPath", path, e))
 		return -1;
 	if (colon && strchr(colon + 1, ':')) {
 		(void)err_set(e, ERR_USAGE,
@@ -244,4 +243,51 @@ int cgroups_join(const char *path, const char *v1, pid_t pid, struct err *e)
 	AUTO_FREE char *file = text_format("%s/cgroup.procs", path);
 	(void)snprintf(text, sizeof(text), "%d", (int)pid); /* fits */
 	return io_write_proc(AT_FDCWD, file, text, e);
+}
+
+/* Returns the folder of a process's cgroup if that is below `top`, allocated, or NULL. */
+static char *folder_below(const char *top, pid_t pid)
+{
+	const char *root = cgroups_root();
+	AUTO_FREE char *process = text_format("%d", (int)pid);
+	AUTO_FREE char *path = root ? path_of(process) : NULL;
+	AUTO_FREE char *folder = path ? text_format("%s%s", root, path) : NULL;
+	const size_t len = strlen(top);
+
+	if (!folder || strncmp(folder, top, len) != 0 || folder[len] != '/')
+		return NULL;
+	char *ret = folder;
+	folder = NULL;
+	return ret;
+}
+
+int cgroups_follow(const struct cgroups_place *p, pid_t first, pid_t pid, struct err *e)
+{
+	struct err why = { 0 };
+
+	if (cgroups_join(p->folder, p->v1, pid, &why) == 0)
+		return 0;
+	AUTO_FREE char *folder =
+		why.sys == EBUSY && p->folder ? folder_below(p->folder, first) : NULL;
+	if (folder)
+		return cgroups_join(folder, NULL, pid, e);
+	*e = why;
+	return -1;
+}
+
+int cgroups_join_below(const struct cgroups_place *p, const char *below, pid_t pid,
+		       struct err *e)
+{
+	const char *name = below + strspn(below, "/");
+
+	if (check_path("--cgroup", below, e))
+		return -1;
+	if (!p->folder)
+		return err_set(e, ERR_UNSUPPORTED,
+			       "the container has no cgroup, which --cgroup needs");
+	AUTO_FREE char *folder = text_format("%s/%s", p->folder, name);
+	AUTO_FREE char *v1 = p->v1 ? text_format("%s/%s", p->v1, name) : NULL;
+	if ((v1 && cgroups_v1_join(p->v1, pid, e)) || cgroups_join(folder, v1, pid, e))
+		return err_in(e, "--cgroup %.200s", below);
+	return 0;
 }

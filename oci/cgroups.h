@@ -40,6 +40,14 @@ int cgroups_enter(const struct cgroups_order *o, pid_t pid, struct cgroups_place
 		  struct err *e);
 /* Moves a further process there.  NULL for both does nothing. */
 int cgroups_join(const char *path, const char *v1, pid_t pid, struct err *e);
+/* Moves a process to the container's cgroups as cgroups_join() does, or to that of the
+ * container's first process if that is below: a cgroup of v2 that has given controllers to
+ * those below it takes no processes (cgroups(7), "no internal processes"). */
+int cgroups_follow(const struct cgroups_place *p, pid_t first, pid_t pid, struct err *e);
+/* Moves a process to the cgroup `below` the container's, as "a/b", which exists.  In those of
+ * v1 that lack it the process goes to the container's own. */
+int cgroups_join_below(const struct cgroups_place *p, const char *below, pid_t pid,
+		       struct err *e);
 /* Returns the folder of the hierarchy, or NULL. */
 const char *cgroups_root(void);
 /* Returns the folder of this process's own cgroup, allocated, or NULL. */

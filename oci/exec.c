@@ -213,14 +213,21 @@ _Noreturn static void run_process(struct execution *x)
 	_exit(1);
 }
 
+static int enter_cgroup(const struct execution *x, struct err *e)
+{
+	const struct cgroups_place place = state_place(&x->state);
+
+	return x->flags->cgroup ? cgroups_join_below(&place, x->flags->cgroup, x->pid, e)
+				: cgroups_follow(&place, x->state.pid, x->pid, e);
+}
+
 /* Answers the process until it has executed the command. */
 static int converse(struct execution *x, struct err *e)
 {
 	struct link_message m = { 0 };
 	int fd = -1;
 
-	if (cgroups_join(x->state.cgroup, x->state.v1, x->pid, e) ||
-	    link_send(x->link, LINK_GO, (int)x->pid, -1, e))
+	if (enter_cgroup(x, e) || link_send(x->link, LINK_GO, (int)x->pid, -1, e))
 		return -1;
 	do {
 		int rc = link_receive(x->link, &m, &fd, e);
@@ -287,10 +294,6 @@ static int exec_with(const struct exec_flags *f, const struct globals *g, char *
 		return err_set(e, ERR_USAGE,
 			       "usage: hutch oci exec [FLAG]... ID "
 			       "(--process FILE | COMMAND [ARG]...)");
-	if (f->cgroup)
-		return err_set(e, ERR_UNSUPPORTED,
-			       "--cgroup: hutch-oci has one cgroup a "
-			       "container");
 	const int rc = prepare(&x, g, words, e) ? -1 : run(&x, e);
 	execution_done(&x);
 	return rc;
@@ -319,7 +322,8 @@ int exec_verb(const struct globals *g, char **argv, struct err *e)
 		  "hand on this many descriptors, from 3 on" },
 		{ "apparmor", 0, ARGS_TEXT, &f.apparmor, "PROFILE", "of AppArmor" },
 		{ "process-label", 0, ARGS_TEXT, &f.label, "LABEL", "of SELinux" },
-		{ "cgroup", 0, ARGS_TEXT, &f.cgroup, "PATH", "not supported" },
+		{ "cgroup", 0, ARGS_TEXT, &f.cgroup, "PATH",
+		  "a cgroup that exists below the container's" },
 	};
 	const struct args a = { "exec [OPTIONS] ID (--process FILE | COMMAND [ARG]...)",
 				flags, ARRAY_LEN(flags), true };

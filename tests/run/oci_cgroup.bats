@@ -46,6 +46,44 @@ deep_holds() {
 	[[ ! -e $cgroup && ! -e /proc/$pid/root ]]
 }
 
+@test "exec --cgroup enters a cgroup that is below the container's, and no other" {
+	local path
+	created '.linux.namespaces -= [{"type": "cgroup"}]'
+	oci start box
+	if ! jq -e .cgroup state/box/state.json | grep -q /; then
+		run -1 oci exec --cgroup below box true
+		[[ $output == *"has no cgroup, which --cgroup needs"* ]]
+	fi
+	has_cgroup
+	mkdir -p "$cgroup/below/deep"
+	path=${cgroup#/sys/fs/cgroup}
+	path=${path#/unified}
+	[[ $(oci exec --cgroup /below/deep box grep ^0:: /proc/self/cgroup) == "0::$path/below/deep" ]]
+	[[ $(oci exec --cgroup below box grep ^0:: /proc/self/cgroup) == "0::$path/below" ]]
+	[[ $(oci exec box grep ^0:: /proc/self/cgroup) == "0::$path" ]]
+	run -1 oci exec --cgroup /none box true
+	[[ $output == *"--cgroup /none: "*"/none/cgroup.procs: No such file or directory"* ]]
+	run -1 oci exec --cgroup below/../.. box true
+	[[ $output == *"--cgroup: '..' leads out of it"* ]]
+	oci delete --force box
+	[[ ! -e $cgroup ]]
+}
+
+@test "exec --cgroup keeps the limits of cgroup v1, where that has no cgroup of the name" {
+	local path
+	created '.linux.resources.pids = {"limit": 77} | .linux.namespaces -= [{"type": "cgroup"}]' || no_cgroup
+	oci start box
+	has_cgroup
+	path=$(jq -r '.cgroupV1' state/box/state.json)
+	[[ -e /sys/fs/cgroup/pids$path ]] || skip "this host has no controller pids of cgroup v1"
+	mkdir "$cgroup/below"
+	oci exec --cgroup below box cat /proc/self/cgroup >seen
+	grep -q ":pids:$path\$" seen
+	mkdir "/sys/fs/cgroup/pids$path/below"
+	oci exec --cgroup below box cat /proc/self/cgroup >seen
+	grep -q ":pids:$path/below\$" seen
+}
+
 @test "events --stats tells memory and processes in either version of cgroups" {
 	bundle '.process.args = ["sleep", "1000"] | .linux.resources |= {pids: {limit: 77}, memory: {limit: 67108864}}'
 	catch oci create box </dev/null

@@ -13,7 +13,7 @@ if [ "$which" = system ] && grep -qw cpuset $root/cgroup.controllers; then
 fi
 . "${0%/*}/tap.sh"
 trap 'rm -rf "$T"' EXIT
-cd "$T" && mkdir -p rootfs/bin && cp /bin/busybox rootfs/bin && ln -s busybox rootfs/bin/sleep || exit
+cd "$T" && mkdir -p rootfs/bin && cp /bin/busybox rootfs/bin && ln -s busybox rootfs/bin/sleep && ln -s busybox rootfs/bin/cat || exit
 
 control() {
 	systemctl "${manager[@]}" "$@"
@@ -92,6 +92,19 @@ paused() {
 entered() {
 	oci exec --detach box sleep 999 >out 2>&1 && equal "$(oci ps box | wc -l)" 3
 }
+# A container that hands its controllers on, as systemd does inside, has no process in its own cgroup.
+handed_on() {
+	local process
+	known
+	mkdir "$cgroup/first" || return
+	for process in $(<"$cgroup/cgroup.procs"); do
+		echo "$process" >"$cgroup/first/cgroup.procs" || return
+	done
+	echo +pids >"$cgroup/cgroup.subtree_control" || return
+	equal "$(oci exec box cat /proc/self/cgroup 2>&1)" "0::/first" &&
+		mkdir "$cgroup/second" &&
+		equal "$(oci exec --cgroup /second box cat /proc/self/cgroup)" "0::/second"
+}
 ended_alone() {
 	created && oci kill box KILL && tail --pid="$pid" -f /dev/null && oci delete box && gone
 }
@@ -108,6 +121,7 @@ try "update changes the limits and the properties ($which)" updated
 try "a scope that exists is not taken ($which)" twice
 try "pause and resume work in a scope ($which)" paused
 try "exec enters the scope ($which)" entered
+try "exec enters the first process's cgroup where the scope hands its controllers on ($which)" handed_on
 try "delete --force leaves no scope and no cgroup ($which)" ended
 try "a container that has ended is deleted ($which)" ended_alone
 try "a create that fails leaves no scope ($which)" failed
