@@ -172,7 +172,7 @@ USES_sandbox/raw := base sandbox/kernel
 FILES_oci := args cgroup_mounts cgroups cgroups_processes cgroups_v1 config config_linux console create \
     device_rules events exec features \
     fields filter hooks identity init lifecycle link list log mount_options mounts mounts_detached notify process \
-    resources resources_apply run sealed spaces spaces_set_up spec start state systemd
+    resources resources_apply resources_v1 run sealed spaces spaces_set_up spec start state systemd
 USES_oci := base policy/json policy sandbox/kernel sandbox/cgroup sandbox/raw
 
 FILES_sandbox/monitor := broker broker_bind broker_caller broker_calls broker_inside broker_open \

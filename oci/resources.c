@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "oci/fields.h"
+#include "oci/resources_limit.h"
 #include "policy/json/json.h"
 
 const struct resources_device resources_always[RESOURCES_ALWAYS] = {
@@ -26,17 +27,7 @@ const struct resources_device resources_always[RESOURCES_ALWAYS] = {
 	{ true, 'c', 136, -1, true, true, true },
 };
 
-/* A limit: what it is in cgroup v2, and in v1. */
-struct limit {
-	const char *file;
-	char *text; /* given away */
-	const char *v1;
-	char *v1_text; /* given away; NULL: as `text` */
-	const char *member;
-	bool is_no_limit;
-};
-
-static void add(struct resources *r, struct limit l)
+void resources_add(struct resources *r, struct resources_limit l)
 {
 	if (r->count == r->room) {
 		r->room = r->room ? 2 * r->room : 16;
@@ -72,33 +63,6 @@ static char *limit_text(int64_t value)
 	return value < 0 ? text_copy("max") : text_format("%" PRId64, value);
 }
 
-/* Limits of memory that v1 alone has. */
-static int read_memory_v1(const struct json_at *at, struct resources *r, struct err *e)
-{
-	int64_t tcp = 0, swappiness = 0;
-	bool no_oom = false;
-	struct json_at member;
-
-	if (fields_int(at, "kernelTCP", &tcp, e) ||
-	    fields_int(at, "swappiness", &swappiness, e) ||
-	    fields_bool(at, "disableOOMKiller", &no_oom, e))
-		return -1;
-	if (tcp > 0)
-		add(r, (struct limit){ .v1 = "memory/memory.kmem.tcp.limit_in_bytes",
-				       .v1_text = number(tcp),
-				       .member = "linux.resources.memory.kernelTCP" });
-	if (json_member(at, "swappiness", &member))
-		add(r, (struct limit){ .v1 = "memory/memory.swappiness",
-				       .v1_text = number(swappiness),
-				       .member = "linux.resources.memory.swappiness" });
-	if (no_oom)
-		add(r, (struct limit){
-			       .v1 = "memory/memory.oom_control",
-			       .v1_text = text_copy("1"),
-			       .member = "linux.resources.memory.disableOOMKiller" });
-	return 0;
-}
-
 static int read_memory(const struct json_at *at, struct resources *r, struct err *e)
 {
 	int64_t limit = 0, swap = 0, low = 0;
@@ -116,19 +80,23 @@ static int read_memory(const struct json_at *at, struct resources *r, struct err
 			       at->place);
 	/* v1 wants the limit of memory first. */
 	if (has_limit && limit)
-		add(r, (struct limit){ "memory.max", limit_text(limit),
-				       "memory/memory.limit_in_bytes", number(limit),
-				       "linux.resources.memory.limit", limit < 0 });
+		resources_add(r, (struct resources_limit){
+					 "memory.max", limit_text(limit),
+					 "memory/memory.limit_in_bytes", number(limit),
+					 "linux.resources.memory.limit", limit < 0 });
 	if (has_swap && swap)
-		add(r, (struct limit){ "memory.swap.max",
-				       limit_text(swap < 0 ? -1 : swap - limit),
-				       "memory/memory.memsw.limit_in_bytes", number(swap),
-				       "linux.resources.memory.swap", swap < 0 });
+		resources_add(r,
+			      (struct resources_limit){
+				      "memory.swap.max",
+				      limit_text(swap < 0 ? -1 : swap - limit),
+				      "memory/memory.memsw.limit_in_bytes", number(swap),
+				      "linux.resources.memory.swap", swap < 0 });
 	if (has_low && low)
-		add(r, (struct limit){ "memory.low", limit_text(low),
-				       "memory/memory.soft_limit_in_bytes", number(low),
-				       "linux.resources.memory.reservation", low < 0 });
-	return read_memory_v1(at, r, e);
+		resources_add(r, (struct resources_limit){
+					 "memory.low", limit_text(low),
+					 "memory/memory.soft_limit_in_bytes", number(low),
+					 "linux.resources.memory.reservation", low < 0 });
+	return resources_read_memory_v1(at, r, e);
 }
 
 /* v1 has a file each for the period and the quota. */
@@ -137,13 +105,15 @@ static void add_quota(struct resources *r, int64_t quota, uint64_t period)
 	char *text = quota > 0 ? text_format("%" PRId64 " %" PRIu64, quota, period)
 			       : text_format("max %" PRIu64, period);
 
-	add(r, (struct limit){ "cpu.max", text, "cpu/cpu.cfs_period_us",
-			       text_format("%" PRIu64, period),
-			       "linux.resources.cpu.period", quota <= 0 });
-	add(r, (struct limit){ .v1 = "cpu/cpu.cfs_quota_us",
-			       .v1_text = number(quota > 0 ? quota : -1),
-			       .member = "linux.resources.cpu.quota",
-			       .is_no_limit = quota <= 0 });
+	resources_add(
+		r, (struct resources_limit){ "cpu.max", text, "cpu/cpu.cfs_period_us",
+					     text_format("%" PRIu64, period),
+					     "linux.resources.cpu.period", quota <= 0 });
+	resources_add(r,
+		      (struct resources_limit){ .v1 = "cpu/cpu.cfs_quota_us",
+						.v1_text = number(quota > 0 ? quota : -1),
+						.member = "linux.resources.cpu.quota",
+						.is_no_limit = quota <= 0 });
 }
 
 static int read_cpu(const struct json_at *at, struct resources *r, struct err *e)
@@ -160,27 +130,33 @@ static int read_cpu(const struct json_at *at, struct resources *r, struct err *e
 	/* 2..262144 of v1 become 1..10000, and v1's default 1024 is no demand. */
 	if (shares > 0) {
 		const int64_t n = shares < 2 ? 2 : shares > 262144 ? 262144 : shares;
-		add(r, (struct limit){ "cpu.weight", number(1 + (n - 2) * 9999 / 262142),
-				       "cpu/cpu.shares", number(shares),
-				       "linux.resources.cpu.shares", shares == 1024 });
+		resources_add(r,
+			      (struct resources_limit){
+				      "cpu.weight", number(1 + (n - 2) * 9999 / 262142),
+				      "cpu/cpu.shares", number(shares),
+				      "linux.resources.cpu.shares", shares == 1024 });
 	}
 	if (quota || period)
 		add_quota(r, quota, period ? period : 100000);
 	if (burst > 0)
-		add(r, (struct limit){ "cpu.max.burst", number(burst),
-				       "cpu/cpu.cfs_burst_us", NULL,
-				       "linux.resources.cpu.burst", false });
+		resources_add(r, (struct resources_limit){ "cpu.max.burst", number(burst),
+							   "cpu/cpu.cfs_burst_us", NULL,
+							   "linux.resources.cpu.burst",
+							   false });
 	if (idle)
-		add(r, (struct limit){ "cpu.idle", number(idle), "cpu/cpu.idle", NULL,
-				       "linux.resources.cpu.idle", false });
+		resources_add(r, (struct resources_limit){
+					 "cpu.idle", number(idle), "cpu/cpu.idle", NULL,
+					 "linux.resources.cpu.idle", false });
 	if (cpus && *cpus)
-		add(r,
-		    (struct limit){ "cpuset.cpus", text_copy(cpus), "cpuset/cpuset.cpus",
-				    NULL, "linux.resources.cpu.cpus", false });
+		resources_add(r, (struct resources_limit){ "cpuset.cpus", text_copy(cpus),
+							   "cpuset/cpuset.cpus", NULL,
+							   "linux.resources.cpu.cpus",
+							   false });
 	if (mems && *mems)
-		add(r,
-		    (struct limit){ "cpuset.mems", text_copy(mems), "cpuset/cpuset.mems",
-				    NULL, "linux.resources.cpu.mems", false });
+		resources_add(r, (struct resources_limit){ "cpuset.mems", text_copy(mems),
+							   "cpuset/cpuset.mems", NULL,
+							   "linux.resources.cpu.mems",
+							   false });
 	return 0;
 }
 
@@ -192,9 +168,10 @@ static int read_pids(const struct json_at *at, struct resources *r, struct err *
 	if (read_limit(at, "limit", &has, &limit, e))
 		return -1;
 	if (has)
-		add(r, (struct limit){ "pids.max", limit_text(limit > 0 ? limit : -1),
-				       "pids/pids.max", NULL,
-				       "linux.resources.pids.limit", limit <= 0 });
+		resources_add(r, (struct resources_limit){
+					 "pids.max", limit_text(limit > 0 ? limit : -1),
+					 "pids/pids.max", NULL,
+					 "linux.resources.pids.limit", limit <= 0 });
 	return 0;
 }
 
@@ -222,7 +199,8 @@ static int read_throttle(const struct json_at *at, const struct throttle *t,
 					 minor, t->word, rate);
 		char *v1 = text_format("%" PRId64 ":%" PRId64 " %" PRIu64, major, minor,
 				       rate);
-		add(r, (struct limit){ "io.max", text, t->v1, v1, item.place, false });
+		resources_add(r, (struct resources_limit){ "io.max", text, t->v1, v1,
+							   item.place, false });
 	}
 	return 0;
 }
@@ -244,11 +222,12 @@ static int read_io(const struct json_at *at, struct resources *r, struct err *e)
 	if (fields_int(at, "weight", &weight, e))
 		return -1;
 	if (weight > 0)
-		add(r, (struct limit){
-			       "io.weight",
-			       number(1 + (weight < 10 ? 0 : weight - 10) * 9999 / 990),
-			       "blkio/blkio.weight", number(weight),
-			       "linux.resources.blockIO.weight", false });
+		resources_add(r, (struct resources_limit){
+					 "io.weight",
+					 number(1 + (weight < 10 ? 0 : weight - 10) *
+							    9999 / 990),
+					 "blkio/blkio.weight", number(weight),
+					 "linux.resources.blockIO.weight", false });
 	for (size_t i = 0; i < ARRAY_LEN(throttles); i++)
 		if (read_throttle(at, &throttles[i], r, e))
 			return -1;
@@ -273,9 +252,10 @@ static int read_hugepages(const struct json_at *at, struct resources *r, struct 
 			return err_set(e, ERR_USAGE, "%s.pageSize: such as 2MB",
 				       item.place);
 		AUTO_FREE char *file = text_format("hugetlb.%s.max", size);
-		add(r, (struct limit){ .file = file,
-				       .text = text_format("%" PRIu64, limit),
-				       .member = item.place });
+		resources_add(r, (struct resources_limit){
+					 .file = file,
+					 .text = text_format("%" PRIu64, limit),
+					 .member = item.place });
 	}
 	return 0;
 }
@@ -295,9 +275,9 @@ static int read_unified(const struct json_at *at, struct resources *r, struct er
 				       "%s: the specified key has not the form "
 				       "CONTROLLER.VALUE `%s`",
 				       item.place, key);
-		add(r, (struct limit){ .file = key,
-				       .text = text_copy(text),
-				       .member = item.place });
+		resources_add(r, (struct resources_limit){ .file = key,
+							   .text = text_copy(text),
+							   .member = item.place });
 	}
 	return found < 0 ? -1 : 0;
 }
