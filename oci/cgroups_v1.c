@@ -23,8 +23,9 @@
 #define TEXT_MAX     4096
 #define FREEZE_TRIES 5000 /* a millisecond each */
 
-static const char *const controllers[] = { "memory", "cpu",	"cpuset", "pids",
-					   "blkio",  "devices", "freezer" };
+static const char *const controllers[] = { "memory",  "cpu",	 "cpuset",  "pids",
+					   "blkio",   "devices", "freezer", "hugetlb",
+					   "net_cls", "net_prio" };
 
 static bool is_v1(const char *controller)
 {

@@ -36,7 +36,7 @@ void resources_add(struct resources *r, struct resources_limit l)
 	r->writes[r->count++] = (struct resources_write){
 		.file = l.file ? text_copy(l.file) : NULL,
 		.text = l.text,
-		.v1 = l.v1,
+		.v1 = l.v1 ? text_copy(l.v1) : NULL,
 		.v1_text = l.v1 && !l.v1_text ? text_copy(l.text) : l.v1_text,
 		.member = text_copy(l.member),
 		.is_no_limit = l.is_no_limit,
@@ -114,6 +114,7 @@ static void add_quota(struct resources *r, int64_t quota, uint64_t period)
 						.v1_text = number(quota > 0 ? quota : -1),
 						.member = "linux.resources.cpu.quota",
 						.is_no_limit = quota <= 0 });
+	r->writes[r->count - 1].is_part = true;
 }
 
 static int read_cpu(const struct json_at *at, struct resources *r, struct err *e)
@@ -252,10 +253,11 @@ static int read_hugepages(const struct json_at *at, struct resources *r, struct 
 			return err_set(e, ERR_USAGE, "%s.pageSize: such as 2MB",
 				       item.place);
 		AUTO_FREE char *file = text_format("hugetlb.%s.max", size);
-		resources_add(r, (struct resources_limit){
-					 .file = file,
-					 .text = text_format("%" PRIu64, limit),
-					 .member = item.place });
+		AUTO_FREE char *v1 =
+			text_format("hugetlb/hugetlb.%s.limit_in_bytes", size);
+		resources_add(r, (struct resources_limit){ file,
+							   text_format("%" PRIu64, limit),
+							   v1, NULL, item.place, false });
 	}
 	return 0;
 }
@@ -319,7 +321,8 @@ int resources_read(const struct json_at *at, struct resources *ret, struct err *
 	} parts[] = { { "memory", read_memory },
 		      { "cpu", read_cpu },
 		      { "pids", read_pids },
-		      { "blockIO", read_io } };
+		      { "blockIO", read_io },
+		      { "network", resources_read_network } };
 	struct resources r = { 0 };
 	struct json_at part;
 
@@ -345,6 +348,7 @@ void resources_done(struct resources *r)
 	for (size_t i = 0; i < r->count; i++) {
 		free(r->writes[i].file);
 		free(r->writes[i].text);
+		free(r->writes[i].v1);
 		free(r->writes[i].v1_text);
 		free(r->writes[i].member);
 	}

@@ -13,10 +13,11 @@ struct json_at;
 
 struct resources_write {
 	char *file, *text; /* owned; NULL: cgroup v2 has no file for it alone */
-	const char *v1;	   /* "CONTROLLER/FILE" of cgroup v1; NULL: there is none */
-	char *v1_text;	   /* owned */
+	char *v1,
+		*v1_text; /* owned: "CONTROLLER/FILE" of cgroup v1; NULL: there is none */
 	char *member;	   /* owned: the member's place, for errors */
 	bool is_no_limit;
+	bool is_part; /* v2 has it in the file of another limit */
 };
 
 struct resources_device {

@@ -38,9 +38,16 @@ void resources_enable(const struct resources *r, const char *root, const char *p
 
 static int no_controller(const struct resources_write *w, struct err *e)
 {
-	(void)err_set(e, ERR_UNSUPPORTED,
-		      "%s: no cgroup of the container has the controller for it",
-		      w->member);
+	if (!w->file && !w->is_part)
+		return err_set(
+			e, ERR_UNSUPPORTED,
+			"%s: cgroup version 2 has no such limit, and no hierarchy of "
+			"version 1 has its controller",
+			w->member);
+	(void)err_set(
+		e, ERR_UNSUPPORTED,
+		"%s: no cgroup of the container has the controller or the file for it",
+		w->member);
 	return err_remedy(e, "the engine's user needs a cgroup with that controller "
 			     "(cgroups(7)); or ask for no such limit");
 }
@@ -84,8 +91,7 @@ static int apply_write(const struct resources_write *w, int folder, const char *
 		return w->is_no_limit && !cgroups_v1_is_made(w, v1)
 			       ? 0
 			       : cgroups_v1_apply(w, v1, e);
-	/* A part of one of v2's limits, such as the quota, stands in the other's file. */
-	return w->is_no_limit || (!w->file && folder >= 0) ? 0 : no_controller(w, e);
+	return w->is_no_limit || (w->is_part && folder >= 0) ? 0 : no_controller(w, e);
 }
 
 static bool denies(const struct resources *r)

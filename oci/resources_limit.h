@@ -20,3 +20,5 @@ void resources_add(struct resources *r, struct resources_limit l);
 /* Reads members of resources.memory that v1 alone has. */
 int resources_read_memory_v1(const struct json_at *at, struct resources *r,
 			     struct err *e);
+/* Reads resources.network, which v1 alone has. */
+int resources_read_network(const struct json_at *at, struct resources *r, struct err *e);

@@ -426,6 +426,28 @@ status_of() {
 	rmdir /sys/fs/cgroup/{,*/}hutch-oci-test.$$ 2>/dev/null || true
 }
 
+@test "limits that cgroup version 1 alone has are set there, or are refused by name" {
+	local path=/hutch-oci-test.$$/box row controller file value filter
+	for row in 'memory memory.swappiness 7 .memory.swappiness=7' 'net_cls net_cls.classid 255 .network.classID=255' \
+		'net_prio net_prio.ifpriomap 9 .network.priorities=[{name:"lo",priority:9}]' \
+		'hugetlb hugetlb.2MB.limit_in_bytes 4194304 .hugepageLimits=[{pageSize:"2MB",limit:4194304}]'; do
+		read -r controller file value filter <<<"$row"
+		bundle ".linux.resources |= ($filter) | .linux.cgroupsPath = \"$path\" | .process.args = [\"sleep\", \"1000\"]"
+		catch oci create box </dev/null
+		if ((status)); then
+			[[ $stderr == *linux.resources.* ]]
+			[[ ! -e state/box ]]
+			! is_root || [[ ! -e /sys/fs/cgroup/$controller ]]
+			continue
+		fi
+		grep -qE "^(lo )?$value\$" "/sys/fs/cgroup/$controller$path/$file" ||
+			grep -qx "$value" /sys/fs/cgroup/{,unified}"$path/hugetlb.2MB.max" 2>/dev/null
+		oci delete --force box
+		[[ ! -e /sys/fs/cgroup/$controller$path ]]
+	done
+	rmdir /sys/fs/cgroup/{,*/}hutch-oci-test.$$ 2>/dev/null || true
+}
+
 @test "a container sees its own cgroups below /sys/fs/cgroup, and no cgroup of its engine" {
 	local seen='.linux.resources.pids = {"limit": 77} | .linux.namespaces -= [{"type": "cgroup"}] |
 		.mounts |= map(select(.type != "cgroup" and .type != "cgroup2")) + [{destination: "/sys/fs/cgroup", type: "cgroup", source: "cgroup", options: ["nosuid", "noexec", "nodev", "ro"]}]'

@@ -1,0 +1,124 @@
+/* The resources object of a configuration as writes to files of cgroups, of both versions. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "oci/resources.h"
+#include "policy/json/json.h"
+
+static int read_text(const char *text, struct resources *ret, struct err *e)
+{
+	struct json_at root;
+	AUTO_JSON struct json *doc = json_parse_wide(text, strlen(text), e);
+
+	assert_non_null(doc);
+	json_root(doc, "linux.resources", &root);
+	return resources_read(&root, ret, e);
+}
+
+/* Each is the last write of the object. */
+static const struct {
+	const char *text, *file, *value, *v1, *v1_value;
+} writes[] = {
+	{ "{\"pids\":{\"limit\":7}}", "pids.max", "7", "pids/pids.max", "7" },
+	{ "{\"cpu\":{\"quota\":5,\"period\":9}}", NULL, NULL, "cpu/cpu.cfs_quota_us",
+	  "5" },
+	{ "{\"hugepageLimits\":[{\"pageSize\":\"2MB\",\"limit\":4194304}]}",
+	  "hugetlb.2MB.max", "4194304", "hugetlb/hugetlb.2MB.limit_in_bytes", "4194304" },
+	{ "{\"network\":{\"classID\":4294967295}}", NULL, NULL, "net_cls/net_cls.classid",
+	  "4294967295" },
+	{ "{\"network\":{\"priorities\":[{\"name\":\"lo\",\"priority\":9}]}}", NULL, NULL,
+	  "net_prio/net_prio.ifpriomap", "lo 9" },
+	{ "{\"unified\":{\"a.b\":\"c\"}}", "a.b", "c", NULL, NULL },
+};
+
+static void assert_same(const char *found, const char *expected)
+{
+	assert_string_equal(found ? found : "none", expected ? expected : "none");
+}
+
+static void test_limits_become_writes(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(writes); i++) {
+		struct resources r;
+		struct err e = { 0 };
+		assert_int_equal(read_text(writes[i].text, &r, &e), 0);
+		assert_true(r.count > 0);
+		const struct resources_write *w = &r.writes[r.count - 1];
+		assert_same(w->file, writes[i].file);
+		assert_same(w->text, writes[i].value);
+		assert_same(w->v1, writes[i].v1);
+		assert_same(w->v1_text, writes[i].v1_value);
+		resources_done(&r);
+	}
+}
+
+static const struct {
+	const char *text, *error;
+} refused[] = {
+	{ "{\"network\":{\"classID\":4294967296}}", "network.classID: a number of 32" },
+	{ "{\"network\":{\"classID\":-1}}", "network.classID: a number of 32 bits" },
+	{ "{\"network\":{\"priorities\":[{\"name\":\"a b\"}]}}", "priorities[0]: the" },
+	{ "{\"network\":{\"priorities\":[{\"name\":\"a\\nb\"}]}}", "priorities[0]: the" },
+	{ "{\"network\":{\"priorities\":[{\"priority\":1}]}}",
+	  "priorities[0]: the name" },
+	{ "{\"network\":{\"priorities\":[{\"name\":\"lo\",\"priority\":-1}]}}",
+	  "priority of 32 bits" },
+	{ "{\"hugepageLimits\":[{\"pageSize\":\"../x\",\"limit\":1}]}", "pageSize" },
+	{ "{\"unified\":{\"a/b.c\":\"1\"}}", "CONTROLLER.VALUE" },
+};
+
+static void test_refuses_with_the_place(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
+		struct resources r;
+		struct err e = { 0 };
+		assert_int_equal(read_text(refused[i].text, &r, &e), -1);
+		if (!strstr(e.text, refused[i].error))
+			fail_msg("case %zu: '%s' has no '%s'", i, e.text,
+				 refused[i].error);
+	}
+}
+
+/* Without its own file in cgroup v2 a limit of v1 is an error there, but for the quota, which
+ * v2 has in the file of the period. */
+static void test_where_v1_is_missing_its_limits_are_refused(void **state)
+{
+	static const char *const texts[] = {
+		"{\"network\":{\"classID\":1}}",
+		"{\"memory\":{\"swappiness\":0}}",
+		"{\"memory\":{\"disableOOMKiller\":true}}",
+		"{\"memory\":{\"kernelTCP\":1}}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		struct resources r;
+		struct err e = { 0 };
+		assert_int_equal(read_text(texts[i], &r, &e), 0);
+		assert_int_equal(resources_apply(&r, "/", NULL, &e), -1);
+		if (!strstr(e.text, "cgroup version 2 has no such limit"))
+			fail_msg("case %zu: %s", i, e.text);
+		resources_done(&r);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_limits_become_writes),
+		cmocka_unit_test(test_refuses_with_the_place),
+		cmocka_unit_test(test_where_v1_is_missing_its_limits_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
