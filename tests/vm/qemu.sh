@@ -9,7 +9,8 @@
 # processor's, DIR is what `make dist ARCH=aarch64` and `make foreign-tests` have made.
 #
 # QEMU_TIERS says what runs inside (qemu-root.sh has the list), HUTCH_ONLY which
-# of the limits, QEMU_COMMAND a command of bash for the tier "command".  Needs
+# of the limits, LISTS which of podman's, QEMU_COMMAND a command of bash for the tier
+# "command", and QEMU_KERNEL further parameters of the kernel.  Needs
 # root, debootstrap and qemu-system-ARCH; the installed system is kept in
 # build-vm, by its list of packages.  Prints TAP.
 set -u
@@ -84,7 +85,7 @@ suites() {
 	done
 }
 settings() {
-	printf '%s="%s"\n' QEMU_TIERS "${QEMU_TIERS:-}" HUTCH_ONLY "${HUTCH_ONLY:-}" \
+	printf '%s="%s"\n' QEMU_TIERS "${QEMU_TIERS:-}" HUTCH_ONLY "${HUTCH_ONLY:-}" LISTS "${LISTS:-}" \
 		>"$work/root/hutch/settings"
 	printf '%s\n' "${QEMU_COMMAND:-:}" >"$work/root/hutch/command"
 	sed -i '/^ExecStart/i EnvironmentFile=/hutch/settings' \
@@ -123,7 +124,7 @@ if [ "$arch" = "$(uname -m)" ]; then same_processor; else other_processor; fi &&
 second_line=(-serial file:"$work/lines")
 [ "$arch" = x86_64 ] || second_line=(-chardev "file,id=lines,path=$work/lines" -device pci-serial,chardev=lines)
 timeout --kill-after=10 "${VM_SECONDS:-5400}" "${emulator[@]}" \
-	-append "root=/dev/vda rw console=$console loglevel=4 panic=-1 systemd.show_status=0" \
+	-append "root=/dev/vda rw console=$console loglevel=4 panic=-1 systemd.show_status=0 ${QEMU_KERNEL:-}" \
 	-drive file="$work/disk",if=virtio,format=raw,cache=unsafe \
 	-serial file:"$work/console" "${second_line[@]}" </dev/null 2>"$work/errors"
 tr -d '\r' <"$work/lines" >"$out"
