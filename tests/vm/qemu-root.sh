@@ -50,7 +50,7 @@ part() {
 	local name=$1 rc said=/run/said
 	shift
 	echo "# $name"
-	"$@" </dev/null 2>&1 | tee $said | sed -E "s/^((not )?ok [0-9]+)( - | )/\1 - $name: /"
+	"$@" </dev/null 2>&1 | tee $said | sed -uE "s/^((not )?ok [0-9]+)( - | )/\1 - $name: /"
 	rc=${PIPESTATUS[0]}
 	grep -q '^not ok' $said || ((rc == 0)) || echo "not ok - $name: ended with code $rc"
 	grep -qE '^(not )?ok' $said || echo "not ok - $name: ran no test"
@@ -81,13 +81,13 @@ run() {
 	done
 }
 
-# engine NAME PROGRAM: as root, which becomes an ordinary user where the suite says so.  With
-# podman only the lists of limits run: the other has nothing to do with cgroups, and takes half an hour.
+# engine NAME PROGRAM: as root, which becomes an ordinary user where the suite says so.  LISTS
+# (default: "limits systemd") says which lists of podman run: the other takes half an hour.
 engine() {
 	local program=$2
 	[ ! -x "$tree/build/libexec/$2" ] || program=$tree/build/libexec/$2
 	part "engine $1 ($2)" env HOME=/root LOGS=/var/tmp/engines RUNTIME="$program" BWRAP="$program" \
-		LISTS=limits STORAGE_DRIVER=overlay "$tree/tests/engines/$1/run.sh"
+		LISTS="${LISTS:-limits systemd}" STORAGE_DRIVER=overlay "$tree/tests/engines/$1/run.sh"
 }
 
 # Each part runs in a bash of its own, which needs this function and variable.

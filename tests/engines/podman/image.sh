@@ -1,13 +1,13 @@
 # image.sh: podman with a storage of its own, and an image of busybox; it is sourced.
 #
-# FOLDER has a static busybox; RUNTIME is the runtime to test.
+# FOLDER has a static busybox; RUNTIME is the runtime to test, and MANAGER what makes cgroups.
 #
 # shellcheck shell=bash disable=SC2034,SC2154 # shared with the files that source it
 storage=$XDG_RUNTIME_DIR/podman
 image=localhost/small
 
 podman() {
-	timeout "$PATIENCE" podman --root "$storage/root" --runroot "$storage/run" --cgroup-manager cgroupfs \
+	timeout "$PATIENCE" podman --root "$storage/root" --runroot "$storage/run" --cgroup-manager "${MANAGER:-cgroupfs}" \
 		--events-backend file --runtime "$RUNTIME" "$@"
 }
 
@@ -21,4 +21,15 @@ RUN mkdir -p /etc /tmp /work && echo root:x:0:0::/:/bin/sh >/etc/passwd && echo 
 CMD ["/bin/sh"]
 X
 	podman build --network none --isolation oci -t localhost/small "$storage/context"
+}
+
+# import: makes the image from a tar: `podman build`, which commands.sh has, takes minutes where a
+# processor is emulated.
+import() {
+	local root=$storage/made name
+	mkdir -p "$root/bin" "$root/etc" && cp "$FOLDER/busybox" "$root/bin" && echo root:x:0:0::/:/bin/sh >"$root/etc/passwd" || return
+	for name in sh cat sleep tail echo; do
+		ln -s busybox "$root/bin/$name" || return
+	done
+	tar -c -C "$root" . | podman import - $image
 }

@@ -13,16 +13,6 @@ run() {
 	podman run --rm --network none --cgroup-parent "$PARENT" "$@"
 }
 
-# An image from a tar: `podman build` takes minutes where a processor is emulated, and commands.sh has it.
-import() {
-	local root=$storage/made name
-	mkdir -p "$root/bin" "$root/etc" && cp "$FOLDER/busybox" "$root/bin" && echo root:x:0:0::/:/bin/sh >"$root/etc/passwd" || return
-	for name in sh cat sleep tail echo; do
-		ln -s busybox "$root/bin/$name" || return
-	done
-	tar -c -C "$root" . | podman import - $image
-}
-
 # limit FILE VALUE OPTION...: one line of TAP: with the options the container's FILE has that value.
 limit() {
 	local file=$1 value=$2
