@@ -933,6 +933,7 @@ endif
 
 # Suites of tests/engines with hutch-oci and hutch-bwrap, and with crun, in the same machine, whose
 # cgroups are of version 2; and what tests/run has of these programs, as an ordinary user and as root.
+# runtime-tools runs in a second machine, whose cgroups are of version 1.
 vm-test-engines: vm-deps engines-deps
 	$(MAKE) $(JOBS) tests
 	tests/all.py --build $(B) vm-engines

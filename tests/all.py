@@ -287,11 +287,15 @@ def vm_qemu_few(place):
 
 def vm_engines(place):
     """Runs suites with hutch-oci and hutch-bwrap beside the reference on one kernel with cgroup
-    version 2, where their cases of limits run."""
-    tiers = [f"engine:{suite}:{program}" for suite in ("crun", "podman") for program in ("crun", "hutch-oci")]
+    version 2, where their cases of limits run, and the validation of runtime-tools, which knows
+    version 1 alone, with all hierarchies of that."""
+    both = [f"engine:{{}}:{program}" for program in ("crun", "hutch-oci")]
+    tiers = [tier.format(suite) for suite in ("crun", "podman") for tier in both]
     tiers += ["engine:bubblewrap:hutch-bwrap", "run:oci", "run-root:oci", "run:bwrap", "run-root:bwrap",
               "run:nesting", "run-root:nesting", "run:apptainer", "run-root:apptainer"]
-    return vm_qemu(place, "QEMU_TIERS=" + " ".join(tiers))
+    yield from vm_qemu(place, "QEMU_TIERS=" + " ".join(tiers))
+    tiers = [tier.format("runtime-tools") for tier in both] + ["run-root:oci", "run-root:oci_cgroup"]
+    yield from vm_qemu(place, "QEMU_KERNEL=systemd.unified_cgroup_hierarchy=0", "QEMU_TIERS=" + " ".join(tiers))
 
 
 def packages(place):

@@ -38,6 +38,17 @@ is_clean() {
 		! { grep -q '^1\.\.0' "$1" && grep -q '"error":' "$1"; }
 }
 
+# reason LOG: the first sign of a failure in the output of a program, or else the error of the runtime.
+reason() {
+	awk -v code="$(cat "$1.code")" '
+		/^not ok / && !/exit status/ { said = $0; exit }
+		/"error":/ && said == "" { sub(/.*"error": */, ""); said = $0 }
+		after && error == "" { error = $0 }
+		{ after = /^failed to create the container/ }
+		END { print substr(said != "" ? said : error != "" ? error : "its exit code is " code, 1, 200) }
+	' "$1" "$1.err"
+}
+
 validate() {
 	local name log folder
 	runtime=$(program_path "$1") || give_up "$1 is not installed"
@@ -61,7 +72,10 @@ validate() {
 	counted "runtime-tools $version programs" "$name" "$(tally "$folder.tap")"
 	counted "runtime-tools $version assertions" "$name" \
 		"$(grep -c '^ok ' "$folder.assertions") ok, $(grep -c '^ok .*# *SKIP' "$folder.assertions") skipped, $(grep -c '^not ok ' "$folder.assertions") not"
-	echo "# $name, not clean: $(sed -n 's/^not ok - //p' "$folder.tap" | paste -sd ' ')"
+	echo "# $name, not clean:"
+	sed -n 's/^not ok - //p' "$folder.tap" | while read -r program; do
+		echo "#   $program: $(reason "$folder/$program.log")"
+	done
 }
 
 needs_root
