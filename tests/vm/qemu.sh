@@ -9,8 +9,8 @@
 # processor's, DIR is what `make dist ARCH=aarch64` and `make foreign-tests` have made.
 #
 # QEMU_TIERS says what runs inside (qemu-root.sh has the list), HUTCH_ONLY which
-# of the limits, LISTS which of podman's, QEMU_COMMAND a command of bash for the tier
-# "command", and QEMU_KERNEL further parameters of the kernel.  Needs
+# of the limits, LISTS which of podman's, PROGRAMS which of runtime-tools', QEMU_COMMAND a
+# command of bash for the tier "command", and QEMU_KERNEL parameters of the kernel.  Needs
 # root, debootstrap and qemu-system-ARCH; the installed system is kept in
 # build-vm, by its list of packages.  Prints TAP.
 set -u
@@ -86,6 +86,7 @@ suites() {
 }
 settings() {
 	printf '%s="%s"\n' QEMU_TIERS "${QEMU_TIERS:-}" HUTCH_ONLY "${HUTCH_ONLY:-}" LISTS "${LISTS:-}" \
+		PROGRAMS "${PROGRAMS:-}" \
 		>"$work/root/hutch/settings"
 	printf '%s\n' "${QEMU_COMMAND:-:}" >"$work/root/hutch/command"
 	sed -i '/^ExecStart/i EnvironmentFile=/hutch/settings' \
