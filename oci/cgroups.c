@@ -105,11 +105,9 @@ static int check_path(const char *name, const char *path, struct err *e)
 	return 0;
 }
 
-int cgroups_choose(const struct cgroups_order *o, pid_t pid, char **ret, struct err *e)
+int cgroups_choose(const struct cgroups_order *o, char **ret, struct err *e)
 {
-	/* An id is unique below one --root alone; the cgroup of another container with the same
-	 * id would be killed with this one. */
-	AUTO_FREE char *own = text_format("hutch-oci/%s.%d", o->id, (int)pid);
+	AUTO_FREE char *own = text_format("hutch-oci/%s", o->name);
 	const char *path = o->path && *o->path ? o->path : own;
 	const char *colon = strchr(path, ':');
 
@@ -146,12 +144,11 @@ static bool is_used(const char *folder)
 
 /* Makes the cgroup in the v2 hierarchy.  *ret is NULL where there is none, or where this
  * user may make none. */
-static int enter_v2(const struct cgroups_order *o, const char *path, pid_t pid,
-		    char **ret, struct err *e)
+static int make_v2(const struct cgroups_order *o, const char *path, char **ret,
+		   struct err *e)
 {
 	const char *root = cgroups_root();
 	AUTO_FREE char *folder = root ? text_format("%s%s", root, path) : NULL;
-	struct err why = { 0 };
 
 	if (!root)
 		return 0;
@@ -161,13 +158,48 @@ static int enter_v2(const struct cgroups_order *o, const char *path, pid_t pid,
 		return err_set(e, ERR_BUSY, "the cgroup %s has processes already",
 			       folder);
 	resources_enable(o->resources, root, folder);
-	if (cgroups_join(folder, NULL, pid, &why)) {
-		(void)rmdir(folder); /* the join's error is what counts */
-		*e = why;
-		return is_no_right(why.sys) ? 0 : -1;
-	}
 	*ret = folder;
 	folder = NULL;
+	return 0;
+}
+
+int cgroups_make(const struct cgroups_order *o, struct cgroups_place *ret, struct err *e)
+{
+	AUTO_FREE char *path = NULL;
+
+	*ret = (struct cgroups_place){ NULL, NULL, NULL };
+	if (o->manager != CGROUPS_FS)
+		return 0; /* there is none, or systemd makes it for a process */
+	if (cgroups_choose(o, &path, e) || make_v2(o, path, &ret->folder, e))
+		return -1;
+	ret->v1 = path;
+	path = NULL;
+	return 0;
+}
+
+/* Tells whether the process is in the cgroup of v2 already. */
+static bool is_inside(const char *folder, pid_t pid)
+{
+	AUTO_FREE char *process = text_format("%d", (int)pid);
+	AUTO_FREE char *path = path_of(process);
+	const char *root = cgroups_root();
+
+	return path && root && !strcmp(folder + strlen(root), path);
+}
+
+/* Moves the process to the cgroup of v2; place->folder is NULL then where this user may not. */
+static int join_v2(struct cgroups_place *place, pid_t pid, struct err *e)
+{
+	struct err why = { 0 };
+
+	if (!place->folder || cgroups_join(place->folder, pid, &why) == 0)
+		return 0;
+	*e = why;
+	if (!is_no_right(why.sys))
+		return -1;
+	(void)rmdir(place->folder); /* it may be the engine's, and in use */
+	free(place->folder);
+	place->folder = NULL;
 	return 0;
 }
 
@@ -204,41 +236,42 @@ static int enter_scope(const struct cgroups_order *o, pid_t pid,
 		rc = note_scope(s.name, pid, ret, e);
 	}
 	systemd_done(&s);
-	return rc || resources_apply(o->resources, ret->folder, ret->v1, e) ||
-			       cgroups_v1_join(ret->v1, pid, e)
-		       ? -1
-		       : 0;
+	return rc || resources_apply(o->resources, ret->folder, ret->v1, e) ? -1 : 0;
 }
 
-int cgroups_enter(const struct cgroups_order *o, pid_t pid, struct cgroups_place *ret,
+int cgroups_enter(const struct cgroups_order *o, pid_t pid, struct cgroups_place *place,
 		  struct err *e)
 {
-	AUTO_FREE char *path = NULL;
-
-	*ret = (struct cgroups_place){ NULL, NULL, NULL };
 	if (o->manager == CGROUPS_DISABLED)
 		return resources_apply(o->resources, NULL, NULL, e);
 	if (o->manager == CGROUPS_SYSTEMD)
-		return enter_scope(o, pid, ret, e);
-	if (cgroups_choose(o, pid, &path, e) || enter_v2(o, path, pid, &ret->folder, e))
+		return enter_scope(o, pid, place, e);
+	/* Cgroups of v1 are made where they are needed. */
+	if (join_v2(place, pid, e) ||
+	    resources_apply(o->resources, place->folder, place->v1, e))
 		return -1;
-	ret->v1 = path;
-	path = NULL;
-	/* Cgroups of v1 are made where they are needed, and entered when they exist. */
-	if (resources_apply(o->resources, ret->folder, ret->v1, e))
-		return -1;
-	if (!ret->folder)
-		ret->folder = cgroups_v1_make_freezer(ret->v1);
-	return cgroups_v1_join(ret->v1, pid, e);
+	if (!place->folder)
+		place->folder = cgroups_v1_make_freezer(place->v1);
+	return 0;
 }
 
-int cgroups_join(const char *path, const char *v1, pid_t pid, struct err *e)
+bool cgroups_is_v2(const char *path)
+{
+	struct statfs fs;
+
+	return statfs(path, &fs) == 0 && fs.f_type == CGROUP2_SUPER_MAGIC;
+}
+
+int cgroups_open(const char *path)
+{
+	return path ? open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+}
+
+int cgroups_join(const char *path, pid_t pid, struct err *e)
 {
 	char text[24];
 
-	if (v1 && cgroups_v1_join(v1, pid, e))
-		return -1;
-	if (!path)
+	if (is_inside(path, pid))
 		return 0;
 	AUTO_FREE char *file = text_format("%s/cgroup.procs", path);
 	(void)snprintf(text, sizeof(text), "%d", (int)pid); /* fits */
@@ -261,33 +294,35 @@ static char *folder_below(const char *top, pid_t pid)
 	return ret;
 }
 
-int cgroups_follow(const struct cgroups_place *p, pid_t first, pid_t pid, struct err *e)
+int cgroups_follow(const char *path, pid_t first, pid_t pid, struct err *e)
 {
 	struct err why = { 0 };
 
-	if (cgroups_join(p->folder, p->v1, pid, &why) == 0)
+	if (cgroups_join(path, pid, &why) == 0)
 		return 0;
-	AUTO_FREE char *folder =
-		why.sys == EBUSY && p->folder ? folder_below(p->folder, first) : NULL;
+	AUTO_FREE char *folder = why.sys == EBUSY ? folder_below(path, first) : NULL;
 	if (folder)
-		return cgroups_join(folder, NULL, pid, e);
+		return cgroups_join(folder, pid, e);
 	*e = why;
 	return -1;
 }
 
-int cgroups_join_below(const struct cgroups_place *p, const char *below, pid_t pid,
-		       struct err *e)
+static int find_v1(const char *folder, struct err *e)
 {
-	const char *name = below + strspn(below, "/");
+	AUTO_FREE char *file = text_format("%s/cgroup.procs", folder);
 
+	return access(file, F_OK) < 0 ? err_sys(e, "%s", file) : 0;
+}
+
+int cgroups_join_below(const char *path, const char *below, pid_t pid, struct err *e)
+{
 	if (check_path("--cgroup", below, e))
 		return -1;
-	if (!p->folder)
+	if (!path)
 		return err_set(e, ERR_UNSUPPORTED,
 			       "the container has no cgroup, which --cgroup needs");
-	AUTO_FREE char *folder = text_format("%s/%s", p->folder, name);
-	AUTO_FREE char *v1 = p->v1 ? text_format("%s/%s", p->v1, name) : NULL;
-	if ((v1 && cgroups_v1_join(p->v1, pid, e)) || cgroups_join(folder, v1, pid, e))
+	AUTO_FREE char *folder = text_format("%s/%s", path, below + strspn(below, "/"));
+	if (cgroups_is_v2(path) ? cgroups_join(folder, pid, e) : find_v1(folder, e))
 		return err_in(e, "--cgroup %.200s", below);
 	return 0;
 }

@@ -21,6 +21,8 @@ struct cgroups_order {
 	const char *path; /* cgroupsPath; NULL: one of its own.  A path, or for systemd
 			   * "SLICE:PREFIX:NAME" */
 	const char *id;
+	const char
+		*name; /* of one without a path; no other container on the host has it */
 	const struct resources *resources;
 };
 
@@ -31,23 +33,29 @@ struct cgroups_place {
 	char *scope;  /* the unit of systemd that it belongs to (systemd.h); NULL: none */
 };
 
-/* Chooses the path of the cgroups of the container whose first process is `pid`: "/a/b",
- * below each hierarchy.  *ret is allocated, or NULL: the container has none. */
-int cgroups_choose(const struct cgroups_order *o, pid_t pid, char **ret, struct err *e);
-/* Makes the cgroups, sets their limits, and moves `pid` there.  *ret is filled in on failure,
- * too, for cgroups_remove(). */
-int cgroups_enter(const struct cgroups_order *o, pid_t pid, struct cgroups_place *ret,
+/* Chooses the path of the container's cgroups: "/a/b", below each hierarchy.  *ret is
+ * allocated, or NULL: the container has none, or systemd chooses it. */
+int cgroups_choose(const struct cgroups_order *o, char **ret, struct err *e);
+/* Makes the cgroup of v2, for a process that is to be cloned into it.  *ret is filled in on
+ * failure, too, for cgroups_remove(). */
+int cgroups_make(const struct cgroups_order *o, struct cgroups_place *ret, struct err *e);
+/* Moves `pid` to the cgroup of v2, unless the process is there, sets the limits, and makes the
+ * cgroups of v1, which the process enters itself (cgroups_v1_open_each()). */
+int cgroups_enter(const struct cgroups_order *o, pid_t pid, struct cgroups_place *place,
 		  struct err *e);
-/* Moves a further process there.  NULL for both does nothing. */
-int cgroups_join(const char *path, const char *v1, pid_t pid, struct err *e);
-/* Moves a process to the container's cgroups as cgroups_join() does, or to that of the
- * container's first process if that is below: a cgroup of v2 that has given controllers to
- * those below it takes no processes (cgroups(7), "no internal processes"). */
-int cgroups_follow(const struct cgroups_place *p, pid_t first, pid_t pid, struct err *e);
-/* Moves a process to the cgroup `below` the container's, as "a/b", which exists.  In those of
- * v1 that lack it the process goes to the container's own. */
-int cgroups_join_below(const struct cgroups_place *p, const char *below, pid_t pid,
-		       struct err *e);
+/* Opens the cgroup for spaces_clone(); -1: that cannot be, and cgroups_enter() says why. */
+int cgroups_open(const char *path);
+/* Moves a process to a cgroup of v2, unless it is there. */
+int cgroups_join(const char *path, pid_t pid, struct err *e);
+/* Moves a process to the container's cgroup of v2, or to that of the container's first process
+ * if that is below: a cgroup of v2 that has given controllers to those below it takes no
+ * processes (cgroups(7), "no internal processes"). */
+int cgroups_follow(const char *path, pid_t first, pid_t pid, struct err *e);
+/* Moves a process to the cgroup of v2 `below` the container's, as "a/b", which exists.  Where the
+ * container's is one of v1, only checks that there is such a cgroup. */
+int cgroups_join_below(const char *path, const char *below, pid_t pid, struct err *e);
+/* Tells whether the cgroup is one of v2. */
+bool cgroups_is_v2(const char *path);
 /* Returns the folder of the hierarchy, or NULL. */
 const char *cgroups_root(void);
 /* Returns the folder of this process's own cgroup, allocated, or NULL. */

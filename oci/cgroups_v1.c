@@ -218,26 +218,34 @@ void cgroups_v1_each(const char *path,
 	}
 }
 
-int cgroups_v1_join(const char *path, pid_t pid, struct err *e)
+/* `tasks` moves one thread.  Since 5.5 the kernel takes no lock against forks of others for a
+ * thread that moves itself, and checks the rights of the process that opened the file. */
+int cgroups_v1_open_each(const char *path,
+			 int (*does)(int entry, void *arg, struct err *e), void *arg,
+			 struct err *e)
 {
-	char text[24];
-
-	(void)snprintf(text, sizeof(text), "%d", (int)pid); /* fits */
 	for (size_t i = 0; i < ARRAY_LEN(controllers); i++) {
 		AUTO_FREE char *file =
-			text_format(ROOT "/%s%s/cgroup.procs", controllers[i], path);
-		if (is_v1(controllers[i]) && access(file, W_OK) == 0 &&
-		    io_write_proc(AT_FDCWD, file, text, e))
+			text_format(ROOT "/%s%s/tasks", controllers[i], path);
+		AUTO_CLOSE int fd = open(file, O_WRONLY | O_CLOEXEC);
+		if (fd < 0 && errno != ENOENT && errno != EACCES && errno != EROFS)
+			return err_sys(e, "open %s", file);
+		if (fd >= 0 && is_v1(controllers[i]) && does(fd, arg, e))
 			return -1;
 	}
 	return 0;
+}
+
+int cgroups_v1_enter(int entry, struct err *e)
+{
+	return write(entry, "0", 1) == 1 ? 0 : err_sys(e, "enter a cgroup of version 1");
 }
 
 int cgroups_v1_remove(const char *path, struct err *e)
 {
 	for (size_t i = 0; i < ARRAY_LEN(controllers); i++) {
 		AUTO_FREE char *folder = text_format(ROOT "/%s%s", controllers[i], path);
-		if (is_v1(controllers[i]) && access(folder, F_OK) == 0 &&
+		if (access(folder, F_OK) == 0 && is_v1(controllers[i]) &&
 		    cgroup_tree_remove(AT_FDCWD, folder, e))
 			return -1;
 	}

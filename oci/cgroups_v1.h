@@ -38,7 +38,13 @@ int cgroups_v1_thaw(const char *folder, struct err *e);
 void cgroups_v1_each(const char *path,
 		     void (*does)(const char *controller, const char *folder, void *arg),
 		     void *arg);
-/* Moves a process to the cgroups of v1 that exist. */
-int cgroups_v1_join(const char *path, pid_t pid, struct err *e);
+/* Calls `does` with a descriptor of each that exists, which stays this function's.  A process of
+ * one thread enters the cgroup with it by cgroups_v1_enter().  When another process moves it,
+ * the kernel waits for a grace period of RCU: some 10 ms on a host that starts processes. */
+int cgroups_v1_open_each(const char *path,
+			 int (*does)(int entry, void *arg, struct err *e), void *arg,
+			 struct err *e);
+/* Moves this process, which has one thread, to the cgroup of the descriptor. */
+int cgroups_v1_enter(int entry, struct err *e);
 /* Removes them and those below them, when no process is left. */
 int cgroups_v1_remove(const char *path, struct err *e);

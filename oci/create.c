@@ -17,6 +17,7 @@
 #include "base/own.h"
 #include "base/worker.h"
 #include "oci/args.h"
+#include "oci/cgroups_v1.h"
 #include "oci/config.h"
 #include "oci/console.h"
 #include "oci/filter.h"
@@ -39,6 +40,7 @@ struct creation {
 	struct state *state; /* borrowed */
 	struct preserved preserved;
 	int *detached; /* owned: of mounts_detach() */
+	char *name;    /* owned: of a cgroup of its own */
 	bool notifies; /* the container has a socket for sd_notify(3) */
 	int link, inner, console, waiting; /* owned */
 	int master;			   /* owned */
@@ -52,6 +54,7 @@ static void creation_done(struct creation *c)
 	own_close(&c->console);
 	own_close(&c->waiting);
 	own_close(&c->master);
+	free(c->name);
 	mounts_release(&c->config, c->detached);
 	resources_done(&c->resources);
 	filter_done(&c->filter);
@@ -214,6 +217,7 @@ static struct cgroups_order cgroups_of(const struct creation *c)
 	return (struct cgroups_order){ .manager = c->globals->manager,
 				       .path = c->config.cgroups_path,
 				       .id = c->state->id,
+				       .name = c->name,
 				       .resources = &c->resources };
 }
 
@@ -226,10 +230,12 @@ static int clone_process(struct creation *c, struct err *e)
 		return err_sys(e, "make a socketpair");
 	c->link = pair[0];
 	c->inner = pair[1];
-	const pid_t pid = spaces_clone(&c->config, e);
+	AUTO_CLOSE int cgroup = cgroups_open(c->state->cgroup);
+	const pid_t pid = spaces_clone(&c->config, cgroup, e);
 	if (pid == 0) {
 		/* A folder of the host's is nothing for a process in a container. */
 		own_close(&c->link);
+		own_close(&cgroup);
 		own_close(&c->state->folder);
 		struct init_order o = {
 			.config = &c->config,
@@ -253,16 +259,39 @@ static int clone_process(struct creation *c, struct err *e)
 	return pid < 0 ? -1 : 0;
 }
 
+static int send_entry(int entry, void *arg, struct err *e)
+{
+	const struct creation *c = arg;
+
+	return link_send(c->link, LINK_CGROUP, 0, entry, e);
+}
+
+/* The name holds as long as the container's folder: of two containers that have one id, below
+ * two --root, the cgroup of one would be killed with the other. */
+static int make_cgroup(struct creation *c, struct err *e)
+{
+	struct cgroups_place place;
+	struct stat st;
+
+	if (fstat(c->state->folder, &st))
+		return err_sys(e, "stat %s", c->state->path);
+	c->name = text_format("%s.%jx-%jx", c->state->id, (uintmax_t)st.st_dev,
+			      (uintmax_t)st.st_ino);
+	const struct cgroups_order o = cgroups_of(c);
+	const int rc = cgroups_make(&o, &place, e);
+	state_set_place(c->state, &place);
+	return rc;
+}
+
 static int enter_cgroup(struct creation *c, struct err *e)
 {
 	const struct cgroups_order o = cgroups_of(c);
-	struct cgroups_place place;
+	struct cgroups_place place = state_place(c->state);
 
 	const int rc = cgroups_enter(&o, c->pid, &place, e);
-	c->state->cgroup = place.folder;
-	c->state->v1 = place.v1;
-	c->state->scope = place.scope;
-	return rc;
+	state_set_place(c->state, &place);
+	return rc || (place.v1 && cgroups_v1_open_each(place.v1, send_entry, c, e)) ? -1
+										    : 0;
 }
 
 static int run_hooks(struct creation *c, struct err *e)
@@ -305,7 +334,7 @@ static int make(struct creation *c, struct err *e)
 
 	if (notify_prepare(s, &c->notifies, e) ||
 	    state_keep_config(s, c->config.text, c->config.len, e) ||
-	    listen_for_start(c, e) || clone_process(c, e))
+	    listen_for_start(c, e) || make_cgroup(c, e) || clone_process(c, e))
 		return -1;
 	s->pid = c->pid;
 	if (spaces_map_ids(&c->config, c->pid, e) || enter_cgroup(c, e) ||
@@ -324,11 +353,13 @@ static void undo(struct creation *c)
 	struct err ignored;
 
 	if (c->pid) {
-		AUTO_FREE char *state = state_json(c->state, STATE_STOPPED);
 		(void)kill(c->pid, SIGKILL);
 		(void)worker_reap(c->pid);
-		const struct cgroups_place place = state_place(c->state);
-		(void)cgroups_remove(&place, &ignored);
+	}
+	const struct cgroups_place place = state_place(c->state);
+	(void)cgroups_remove(&place, &ignored);
+	if (c->pid) {
+		AUTO_FREE char *state = state_json(c->state, STATE_STOPPED);
 		(void)hooks_run(&c->config.hooks, HOOK_POSTSTOP, state, &ignored);
 	}
 	(void)state_remove(c->state, &ignored);

@@ -13,6 +13,7 @@
 #include "base/own.h"
 #include "base/worker.h"
 #include "oci/args.h"
+#include "oci/cgroups_v1.h"
 #include "oci/config.h"
 #include "oci/console.h"
 #include "oci/fields.h"
@@ -185,7 +186,7 @@ static int become(struct execution *x, struct err *e)
 	AUTO_FREE char *path = NULL;
 
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* can't fail */
-	if (link_expect(x->inner, LINK_GO, &m, e) || spaces_become_root(&x->config, e))
+	if (init_enter_cgroups(x->inner, &m, e) || spaces_become_root(&x->config, e))
 		return -1;
 	(void)setsid(); /* fails only for the leader of a session, which is as good */
 	if (set_terminal(x, e))
@@ -213,12 +214,35 @@ _Noreturn static void run_process(struct execution *x)
 	_exit(1);
 }
 
-static int enter_cgroup(const struct execution *x, struct err *e)
+static int send_entry(int entry, void *arg, struct err *e)
 {
-	const struct cgroups_place place = state_place(&x->state);
+	const struct execution *x = arg;
 
-	return x->flags->cgroup ? cgroups_join_below(&place, x->flags->cgroup, x->pid, e)
-				: cgroups_follow(&place, x->state.pid, x->pid, e);
+	return link_send(x->link, LINK_CGROUP, 0, entry, e);
+}
+
+static int enter_v2(const struct execution *x, struct err *e)
+{
+	const struct state *s = &x->state;
+
+	if (x->flags->cgroup)
+		return cgroups_join_below(s->cgroup, x->flags->cgroup, x->pid, e);
+	return s->cgroup && cgroups_is_v2(s->cgroup)
+		       ? cgroups_follow(s->cgroup, s->pid, x->pid, e)
+		       : 0;
+}
+
+/* The process enters cgroups of v1 by itself: those of the container and, where there are
+ * such, those of --cgroup below them.  A cgroup in the freezer of v1 is among them. */
+static int enter_cgroups(struct execution *x, struct err *e)
+{
+	const char *v1 = x->state.v1, *below = x->flags->cgroup;
+
+	if (enter_v2(x, e) || (v1 && cgroups_v1_open_each(v1, send_entry, x, e)))
+		return -1;
+	AUTO_FREE char *path =
+		v1 && below ? text_format("%s/%s", v1, below + strspn(below, "/")) : NULL;
+	return path ? cgroups_v1_open_each(path, send_entry, x, e) : 0;
 }
 
 /* Answers the process until it has executed the command. */
@@ -227,7 +251,7 @@ static int converse(struct execution *x, struct err *e)
 	struct link_message m = { 0 };
 	int fd = -1;
 
-	if (enter_cgroup(x, e) || link_send(x->link, LINK_GO, (int)x->pid, -1, e))
+	if (enter_cgroups(x, e) || link_send(x->link, LINK_GO, (int)x->pid, -1, e))
 		return -1;
 	do {
 		int rc = link_receive(x->link, &m, &fd, e);
@@ -261,9 +285,13 @@ static int run(struct execution *x, struct err *e)
 		return err_sys(e, "make a socketpair");
 	x->link = pair[0];
 	x->inner = pair[1];
-	x->pid = spaces_join(x->state.pid, prepare_to_enter, x, e);
-	if (x->pid == 0)
+	const struct spaces_before before = { prepare_to_enter, x };
+	AUTO_CLOSE int cgroup = cgroups_open(x->state.cgroup);
+	x->pid = spaces_join(x->state.pid, &before, cgroup, e);
+	if (x->pid == 0) {
+		own_close(&cgroup);
 		run_process(x);
+	}
 	own_close(&x->inner);
 	if (x->pid < 0)
 		return -1;

@@ -18,6 +18,7 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "oci/cgroups.h"
+#include "oci/cgroups_v1.h"
 #include "oci/config.h"
 #include "oci/console.h"
 #include "oci/filter.h"
@@ -43,13 +44,26 @@ static int join_keyring(const struct state *s, struct err *e)
 	return 0;
 }
 
+int init_enter_cgroups(int link, struct link_message *ret, struct err *e)
+{
+	for (;;) {
+		AUTO_CLOSE int entry = -1;
+		if (link_receive(link, ret, &entry, e))
+			return -1;
+		if (ret->kind != LINK_CGROUP)
+			return link_check(ret, LINK_GO, e);
+		if (cgroups_v1_enter(entry, e))
+			return -1;
+	}
+}
+
 /* Needs: the link.  Does: waits until ids are mapped and the process is in its cgroup.
  * Leaves: root inside, in all namespaces, and the pid as the host has it. */
 static int arrive(struct init_order *o, int *ret_pid, struct err *e)
 {
 	struct link_message m;
 
-	if (link_expect(o->link, LINK_GO, &m, e))
+	if (init_enter_cgroups(o->link, &m, e))
 		return -1;
 	*ret_pid = m.value;
 	/* Other processes of the container may not look into this one, which has the
@@ -85,14 +99,14 @@ static int change_root(int root, struct err *e)
 		       : 0;
 }
 
-static int add_mounts(struct init_order *o, int pid, struct raw_plan *plan, struct err *e)
+static int add_mounts(struct init_order *o, struct raw_plan *plan, struct err *e)
 {
 	AUTO_FREE char *cgroup = NULL;
 	struct mounts_order order = { .config = o->config,
 				      .bundle = o->state->bundle,
 				      .detached = o->detached };
 
-	if (cgroups_choose(o->cgroups, pid, &cgroup, e))
+	if (cgroups_choose(o->cgroups, &cgroup, e))
 		return -1;
 	order.cgroup = cgroup;
 	if (mounts_plan(&order, plan, e))
@@ -104,14 +118,14 @@ static int add_mounts(struct init_order *o, int pid, struct raw_plan *plan, stru
 
 /* Needs: arrive().  Does: the mounts, the hooks, and pivot_root(2).  Leaves: this process
  * in the container's root. */
-static int enter_root(struct init_order *o, int pid, const char *state, struct err *e)
+static int enter_root(struct init_order *o, const char *state, struct err *e)
 {
 	const struct config *c = o->config;
 	struct raw_plan plan;
 
 	raw_plan_init(&plan);
 	AUTO_CLOSE int root = -1;
-	int rc = spaces_set_up(c, e) || add_mounts(o, pid, &plan, e) ||
+	int rc = spaces_set_up(c, e) || add_mounts(o, &plan, e) ||
 		 raw_mounts_make(&plan, &root, e) || run_hooks(o, state, e);
 	raw_plan_done(&plan);
 	for (size_t k = 0; k < c->mount_count; k++)
@@ -201,8 +215,7 @@ static int set_up(struct init_order *o, int *ret_pid, char **ret_path, struct er
 	if (arrive(o, ret_pid, e))
 		return -1;
 	AUTO_FREE char *state = inner_state(o, *ret_pid, STATE_CREATED);
-	if (enter_root(o, *ret_pid, state, e) || set_terminal(o, e) ||
-	    set_domain(o->config, e))
+	if (enter_root(o, state, e) || set_terminal(o, e) || set_domain(o->config, e))
 		return -1;
 	if (!o->config->has_process)
 		return link_send(o->link, LINK_READY, 0, -1, e);

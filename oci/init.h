@@ -14,6 +14,7 @@ struct cgroups_order;
 struct config;
 struct err;
 struct filter;
+struct link_message;
 struct state;
 
 /* Descriptors of the caller's for the command. */
@@ -37,6 +38,10 @@ struct init_order {
 	mode_t umask;	      /* in the process: that of the caller */
 	const struct preserved *preserved;
 };
+
+/* In a new process: enters the cgroups of v1 whose descriptors come by the link
+ * (cgroups_v1_open_each()), until the verb says to go on. */
+int init_enter_cgroups(int link, struct link_message *ret, struct err *e);
 
 _Noreturn void init_run(struct init_order *o);
 

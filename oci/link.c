@@ -50,18 +50,20 @@ int link_receive(int link, struct link_message *ret, int *ret_fd, struct err *e)
 	return -1;
 }
 
+int link_check(const struct link_message *m, enum link_kind kind, struct err *e)
+{
+	if (m->kind == kind)
+		return 0;
+	return m->kind == LINK_NONE ? err_set(e, ERR_GONE,
+					      "the container's process ended during its "
+					      "set-up")
+				    : err_set(e, ERR_PROTOCOL,
+					      "the container's process sent message %d "
+					      "in place of %d",
+					      (int)m->kind, (int)kind);
+}
+
 int link_expect(int link, enum link_kind kind, struct link_message *ret, struct err *e)
 {
-	if (link_receive(link, ret, NULL, e))
-		return -1;
-	if (ret->kind == kind)
-		return 0;
-	return ret->kind == LINK_NONE
-		       ? err_set(e, ERR_GONE,
-				 "the container's process ended during its "
-				 "set-up")
-		       : err_set(e, ERR_PROTOCOL,
-				 "the container's process sent message %d "
-				 "in place of %d",
-				 (int)ret->kind, (int)kind);
+	return link_receive(link, ret, NULL, e) || link_check(ret, kind, e) ? -1 : 0;
 }

@@ -11,6 +11,7 @@
 enum link_kind {
 	LINK_NONE,     /* the other end has closed */
 	LINK_GO,       /* to the container: go on; value: its pid on the host */
+	LINK_CGROUP,   /* to the container: fd is for cgroups_v1_enter() */
 	LINK_HOOKS,    /* to the verb: run the hooks of the runtime's namespaces */
 	LINK_READY,    /* to the verb: all is set up */
 	LINK_TERMINAL, /* to the verb: fd is the terminal's master */
@@ -33,5 +34,7 @@ void link_send_error(int link, const struct err *e);
  * fail with that error.  *ret_fd is owned by the caller; NULL: a descriptor is dropped. */
 int link_receive(int link, struct link_message *ret, int *ret_fd, struct err *e);
 
+/* Tells an error unless the message is of the kind. */
+int link_check(const struct link_message *m, enum link_kind kind, struct err *e);
 /* Waits for a message of a kind; any other is an error. */
 int link_expect(int link, enum link_kind kind, struct link_message *ret, struct err *e);

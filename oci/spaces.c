@@ -46,13 +46,20 @@ bool spaces_in_userns(void)
 	       outside || count != UINT32_MAX;
 }
 
-/* clone3(2) without a stack is fork(2) with flags. */
-static pid_t clone_with(uint64_t flags, bool is_sibling)
+/* clone3(2) without a stack is fork(2) with flags.  For a process that is born in its cgroup
+ * (since 5.7) the kernel waits for no grace period of RCU, which moving one takes.  Where that
+ * cannot be, the process is cloned as any other, and cgroups_join() says why. */
+static pid_t clone_with(uint64_t flags, bool is_sibling, int cgroup)
 {
 	struct clone_args args = { .flags = flags | (is_sibling ? CLONE_PARENT : 0),
 				   .exit_signal = is_sibling ? 0 : SIGCHLD };
+	struct clone_args inside = args;
 
-	return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+	inside.flags |= CLONE_INTO_CGROUP;
+	inside.cgroup = (uint64_t)cgroup;
+	const pid_t pid =
+		cgroup < 0 ? -1 : (pid_t)syscall(SYS_clone3, &inside, sizeof(inside));
+	return pid < 0 ? (pid_t)syscall(SYS_clone3, &args, sizeof(args)) : pid;
 }
 
 static uint64_t new_flags(const struct config *c)
@@ -99,6 +106,12 @@ static int join(int fds[SPACE_COUNT], struct err *e)
 	return 0;
 }
 
+/* The way into namespaces that exist. */
+struct beyond {
+	int (*enter)(void *arg, struct err *e);
+	void *arg;
+};
+
 struct passage {
 	struct err err;
 	pid_t pid;
@@ -106,8 +119,8 @@ struct passage {
 
 /* The process in between enters namespaces, for which its children count (pid) or for which
  * it must not be the caller itself, and clones the container's process as its sibling. */
-static pid_t clone_beyond(int (*enter)(void *arg, struct err *e), void *arg,
-			  uint64_t flags, struct err *e)
+static pid_t clone_beyond(const struct beyond *b, uint64_t flags, int cgroup,
+			  struct err *e)
 {
 	struct passage answer = { .pid = 0 };
 	int ends[2];
@@ -120,7 +133,9 @@ static pid_t clone_beyond(int (*enter)(void *arg, struct err *e), void *arg,
 	if (between < 0)
 		return err_sys(e, "fork");
 	if (between == 0) {
-		answer.pid = enter(arg, &answer.err) ? -1 : clone_with(flags, true);
+		answer.pid = b->enter(b->arg, &answer.err)
+				     ? -1
+				     : clone_with(flags, true, cgroup);
 		if (answer.pid == 0)
 			return 0;
 		if (answer.pid < 0 && !answer.err.kind)
@@ -180,9 +195,10 @@ static int go(void *arg, struct err *e)
 	return has_clocks(w->config) ? set_clocks(w->config, e) : 0;
 }
 
-pid_t spaces_clone(const struct config *c, struct err *e)
+pid_t spaces_clone(const struct config *c, int cgroup, struct err *e)
 {
 	struct way w = { .config = c };
+	const struct beyond b = { go, &w };
 	bool has_joined;
 	pid_t pid = -1;
 
@@ -190,8 +206,8 @@ pid_t spaces_clone(const struct config *c, struct err *e)
 		const bool is_direct = !has_joined && !has_clocks(c);
 		const uint64_t flags = new_flags(c) &
 				       ~(has_clocks(c) ? (uint64_t)CLONE_NEWTIME : 0);
-		pid = is_direct ? clone_with(flags, false)
-				: clone_beyond(go, &w, flags, e);
+		pid = is_direct ? clone_with(flags, false, cgroup)
+				: clone_beyond(&b, flags, cgroup, e);
 		if (pid < 0 && is_direct)
 			(void)err_sys(e, "clone the container's process");
 	}
@@ -273,7 +289,7 @@ int spaces_become_root(const struct config *c, struct err *e)
 int spaces_make_userns(const struct idmap *uids, size_t uid_count,
 		       const struct idmap *gids, size_t gid_count, struct err *e)
 {
-	const pid_t pid = clone_with(CLONE_NEWUSER, false);
+	const pid_t pid = clone_with(CLONE_NEWUSER, false, -1);
 	int rc;
 
 	if (pid < 0)
@@ -310,15 +326,14 @@ static bool is_other(pid_t pid, const char *file)
 
 struct entry {
 	int process, flags;
-	int (*before)(void *arg, struct err *e);
-	void *arg;
+	const struct spaces_before *before;
 };
 
 static int enter(void *arg, struct err *e)
 {
 	const struct entry *n = arg;
 
-	if (n->before(n->arg, e))
+	if (n->before->does(n->before->arg, e))
 		return -1;
 	/* Before a process of the container can see this one (CVE-2016-9962). */
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* can't fail */
@@ -327,16 +342,17 @@ static int enter(void *arg, struct err *e)
 		       : 0;
 }
 
-pid_t spaces_join(pid_t pid, int (*before)(void *arg, struct err *e), void *arg,
+pid_t spaces_join(pid_t pid, const struct spaces_before *before, int cgroup,
 		  struct err *e)
 {
 	AUTO_CLOSE int process = (int)syscall(SYS_pidfd_open, pid, 0);
-	struct entry n = { process, 0, before, arg };
+	struct entry n = { process, 0, before };
+	const struct beyond b = { enter, &n };
 
 	if (process < 0)
 		return err_sys(e, "open the container's process");
 	for (int i = 0; i < SPACE_COUNT; i++)
 		if (is_other(pid, files[i]))
 			n.flags |= (int)flags_of[i];
-	return clone_beyond(enter, &n, 0, e);
+	return clone_beyond(&b, 0, cgroup, e);
 }

@@ -13,8 +13,9 @@ bool spaces_in_userns(void);
 
 /* Forks a process into the namespaces of the configuration, except a cgroup namespace,
  * which is to be made inside the container's cgroup (spaces_enter_cgroup()).  Returns its
- * pid, or 0 in the process itself, whose parent is the caller. */
-pid_t spaces_clone(const struct config *c, struct err *e);
+ * pid, or 0 in the process itself, whose parent is the caller.  The process is born in the
+ * cgroup of v2 that `cgroup` is a descriptor of, if the kernel lets it; -1: there is none. */
+pid_t spaces_clone(const struct config *c, int cgroup, struct err *e);
 
 /* Installs the id maps of a new user namespace, from outside.  Maps of one id of this
  * user's own are written directly, and so are any if this process may; others go through
@@ -28,10 +29,16 @@ int spaces_enter_cgroup(const struct config *c, struct err *e);
 /* Sets host name, domain name, sysctls and the loopback device of new namespaces. */
 int spaces_set_up(const struct config *c, struct err *e);
 
-/* Forks a process into all namespaces of process `pid`; 0 in the process itself, whose
- * parent is the caller.  `before` is called on the way, outside of the container; what it
- * changes of its own process, the new one inherits. */
-pid_t spaces_join(pid_t pid, int (*before)(void *arg, struct err *e), void *arg,
+/* Is called on the way into namespaces, outside of the container; what it changes of its own
+ * process, the new one inherits. */
+struct spaces_before {
+	int (*does)(void *arg, struct err *e);
+	void *arg;
+};
+
+/* Forks a process into all namespaces of process `pid`, and into the cgroup as spaces_clone()
+ * does; 0 in the process itself, whose parent is the caller. */
+pid_t spaces_join(pid_t pid, const struct spaces_before *before, int cgroup,
 		  struct err *e);
 /* Opens a user namespace with the maps, for id-mapped mounts. */
 int spaces_make_userns(const struct idmap *uids, size_t uid_count,

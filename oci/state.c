@@ -324,6 +324,13 @@ struct cgroups_place state_place(const struct state *s)
 				       .scope = s->scope };
 }
 
+void state_set_place(struct state *s, const struct cgroups_place *p)
+{
+	s->cgroup = p->folder;
+	s->v1 = p->v1;
+	s->scope = p->scope;
+}
+
 enum state_status state_status(const struct state *s)
 {
 	const uint64_t born = s->pid ? state_birth(s->pid) : 0;

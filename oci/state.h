@@ -67,6 +67,8 @@ int state_remove(const struct state *s, struct err *e);
 
 /* Returns where its cgroups are; the texts stay the state's. */
 struct cgroups_place state_place(const struct state *s);
+/* Notes where they are; the texts become the state's. */
+void state_set_place(struct state *s, const struct cgroups_place *p);
 
 enum state_status state_status(const struct state *s);
 const char *state_word(enum state_status status);

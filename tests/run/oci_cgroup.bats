@@ -100,7 +100,7 @@ deep_holds() {
 without_v2() {
 	is_root || skip "only root can hide the v2 hierarchy"
 	[[ -e /sys/fs/cgroup/freezer/tasks ]] || skip "this host has no freezer of cgroup v1"
-	export -f "$1" oci bundle created gone no_cgroup has_cgroup deepen deep_holds is_root
+	export -f "$1" tells_place oci bundle created gone no_cgroup has_cgroup deepen deep_holds is_root
 	export OCI BUILD T HOME here
 	unshare -m bash -euo pipefail -c "
 		while umount /sys/fs/cgroup/unified 2>/dev/null; do :; done
@@ -132,4 +132,51 @@ frozen_v1() {
 
 @test "a container that has frozen itself in a cgroup of v1 is deleted" {
 	without_v2 frozen_v1
+}
+
+# tells_place: expects that the cgroups of a process, as /proc/PID/cgroup has them, are $place in each
+# hierarchy where that exists, and that it exists in one.
+tells_place() {
+	local controllers line count=0
+	while IFS=: read -r _ controllers line; do
+		[[ -e /sys/fs/cgroup/${controllers:-unified}$place || (! $controllers && -e /sys/fs/cgroup$place) ]] || continue
+		[[ $line == "$place" ]]
+		count=$((count + 1))
+	done
+	((count > 0))
+}
+
+# nowhere_moved: expects that the processes of `run` and of `exec` are in all cgroups of their
+# container, and that no process opened a file by which it moves another one.
+nowhere_moved() {
+	local place folder limit=.
+	strace -o /dev/null true 2>/dev/null || skip "strace is not allowed here"
+	! is_root || limit='.linux.resources.pids = {"limit": 77}'
+	limit+=' | .linux.namespaces -= [{"type": "cgroup"}]'
+	created "$limit"
+	has_cgroup
+	oci start box
+	place=$(jq -r .cgroupV1 state/box/state.json)
+	tells_place <"/proc/$(jq .pid state/box/state.json)/cgroup"
+	strace -f -e trace=open,openat -o trace.exec "$OCI" --root "$T/state" exec box cat /proc/self/cgroup >cgroups
+	tells_place <cgroups
+	place=/hutch-oci-test.$$/run
+	bundle ".process.args = [\"cat\", \"/proc/self/cgroup\"] | .linux.cgroupsPath = \"$place\" | $limit"
+	strace -f -e trace=open,openat -o trace.run "$OCI" --root "$T/state" run second >cgroups
+	grep -q ":$place\$" cgroups
+	[[ -z $(grep -h 'cgroup\.procs.*O_WRONLY' trace.exec trace.run) ]]
+	rmdir /sys/fs/cgroup/{,*/}hutch-oci-test.$$ 2>/dev/null || true
+	place=$(jq -r .cgroupV1 state/box/state.json)
+	oci delete --force box
+	for folder in /sys/fs/cgroup/{,*}"$place"; do
+		[[ ! -e $folder ]]
+	done
+}
+
+@test "a process is born in its cgroups or enters them itself, since moving another one is slow" {
+	nowhere_moved
+}
+
+@test "where only cgroup v1 is there, a process enters its cgroups itself" {
+	without_v2 nowhere_moved
 }
