@@ -172,7 +172,8 @@ static int await_ends(const char *path, struct err *e)
 int cgroups_remove(const struct cgroups_place *p, struct err *e)
 {
 	const char *path = p->folder;
-	const bool is_there = path && access(path, F_OK) == 0;
+	/* A cgroup without processes goes at once, by rmdir(2). */
+	const bool is_there = path && rmdir(path) && errno != ENOENT;
 
 	if (is_there &&
 	    (cgroups_signal(path, SIGKILL, e) ||
