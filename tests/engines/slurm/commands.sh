@@ -10,10 +10,6 @@ job() {
 	timeout $PATIENCE srun --immediate=30 "$@"
 }
 
-is_idle() {
-	[ -z "$(squeue -h)" ]
-}
-
 inside() {
 	job --container="$bundle" /bin/sh -c "$@"
 }
@@ -38,5 +34,20 @@ prints "*Killed*" "scancel --signal=KILL ends a container" eval "
 	scancel --signal=KILL --name=long; wait \$job
 	until_true is_idle"
 prints 0 "no process of that container is left" eval "pgrep -fc '^sleep 1000'"
-prints 0 "no container is left in the runtime's folder" eval "ls '$work/containers' | wc -l"
+prints "terminated" "scancel's SIGTERM comes to the command in the container" eval "
+	job --job-name=asked --container='$bundle' /bin/sh -c \
+		'trap \"echo terminated; exit\" TERM; touch /waiting; sleep 1000 & wait' >'$work/asked' 2>/dev/null & job=\$!
+	until [ -e '$bundle/rootfs/waiting' ]; do kill -0 \$job || break; done
+	scancel --name=asked; wait \$job
+	until_true is_idle; cat '$work/asked'"
+# The runtime has not deleted the container, and Slurm asks for it by the other commands of oci.conf.
+prints 0 "a container whose runtime was killed is deleted by Slurm" eval "
+	job --job-name=lost --container='$bundle' /bin/sh -c 'touch /running; exec sleep 1001' & job=\$!
+	until [ -e '$bundle/rootfs/running' ]; do kill -0 \$job || break; done
+	pkill -KILL -f '^$runtime .* run '; wait \$job
+	until_true is_idle
+	echo \$((\$(pgrep -fc '^sleep 1001') + \$(ls '$containers' | wc -l)))"
+prints 0 "no container is left in the runtime's folder" eval "ls '$containers' | wc -l"
+prints 0 "no bundle of a job is left in Slurm's folders" eval "ls -d '$bundles'/* '$work'/spool/oci-job* 2>/dev/null | wc -l"
+prints 0 "no cgroup of a container is left" eval "find /sys/fs/cgroup -type d -path '*hutch-oci/*' -o -type d -path '*/crun-*' | wc -l"
 echo "1..$count"

@@ -2,6 +2,7 @@
 # within `apart`, in a network of its own, and has $work and $runtime.
 #
 # shellcheck shell=bash disable=SC2154 # work, runtime, bundle: from the sourcing script
+containers=/run/containers bundles=/run/bundles
 
 # Slurm puts the command of a job in place of the bundle's.
 bundle_new() {
@@ -47,22 +48,29 @@ slurm_config() {
 	X
 }
 
-# Slurm gives RunTimeRun to a shell, which `exec` replaces: a signal ends only the processes of the
-# step, and the shell would be the one to end.
+# Slurm gives the commands to a shell, which `exec` replaces: a signal ends only the processes of the
+# step, and the shell would be the one to end.  The bundles that Slurm makes and the runtime's state are
+# in memory: Slurm calls fsync(2) for each bundle, and a folder on a disk may wait for the journal.  An
+# environment file would stay behind: Slurm 22.05 does not remove it, and so not the bundle's folder.
 oci_config() {
 	local id=%n.%u.%j.%s.%t
 	cat <<-X
-		CreateEnvFile=true
-		RunTimeRun="exec $runtime --root $work/containers run --bundle %b $id"
-		RunTimeQuery="$runtime --root $work/containers state $id"
-		RunTimeKill="$runtime --root $work/containers kill $id KILL"
-		RunTimeDelete="$runtime --root $work/containers delete --force $id"
+		ContainerPath="$bundles/job.%n.%j.%s"
+		RunTimeRun="exec $runtime --root $containers run --bundle %b $id"
+		RunTimeQuery="exec $runtime --root $containers state $id"
+		RunTimeKill="exec $runtime --root $containers kill $id KILL"
+		RunTimeDelete="exec $runtime --root $containers delete --force $id"
 	X
+}
+
+# Slurm cleans up after a job has ended for srun.
+is_idle() {
+	[ -z "$(squeue -h)" ] && ! pgrep -x slurmstepd
 }
 
 start() {
 	export SLURM_CONF=$work/slurm.conf
-	mkdir -p "$work/state" "$work/spool" "$work/munge" "$work/containers"
+	mkdir -p "$work/state" "$work/spool" "$work/munge" "$containers" "$bundles"
 	head -c 1024 /dev/urandom >"$work/munge/key" && chmod 400 "$work/munge/key"
 	chown -R munge: "$work/munge"
 	slurm_config >"$SLURM_CONF" && oci_config >"$work/oci.conf"

@@ -5,10 +5,11 @@
 #	RUNTIME=/path/to/hutch-oci tests/engines/slurm/measure.sh 40
 #
 # Jobs of `true` run in turn: plain, and in a bundle by RUNTIME, by crun, and by true(1) in place of a
-# runtime, which shows what Slurm itself does for a container.  Then podman runs a container by both as
-# root, with a file system that copies (vfs).  Prints the medians in ms, with the differences and
-# ratios of this run, which are the figures to compare: the times are of the machine.  Needs what
-# run.sh and podman's run.sh need, and BUILD (default: build) with bench/timer.
+# runtime, which shows what Slurm itself does for a container.  Slurm cleans up after a job has ended for
+# srun, which is awaited before the next job.  Then podman runs a container by both as root, with a file
+# system that copies (vfs).  Prints the medians in ms, with the differences and ratios of this run, which
+# are the figures to compare: the times are of the machine.  Needs what run.sh and podman's run.sh need,
+# and BUILD (default: build) with bench/timer.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../engines.sh"
@@ -24,14 +25,17 @@ bundle_of() {
 }
 
 # medians NAME...: reads the timer's samples; the first name is what the others are compared with.  A
-# command that failed is an error.
+# command that failed is an error, and "-" is the name of one that is not to be told.
 medians() {
 	sort -k1,1n -k3,3n | awk -v names="$*" '
 		BEGIN { count = split(names, name, " ") }
+		name[$1 + 1] == "-" { next }
 		$7 != 0 { print "a command of " name[$1 + 1] " ended with " $7; code = 1 }
 		{ wall[$1, ++seen[$1]] = $3 / 1000 }
 		END {
 			for (i = 0; !code && i < count; i++) {
+				if (name[i + 1] == "-")
+					continue
 				n = seen[i]
 				p50 = n % 2 ? wall[i, (n + 1) / 2] : (wall[i, n / 2] + wall[i, n / 2 + 1]) / 2
 				if (i == 0)
@@ -43,15 +47,17 @@ medians() {
 }
 
 jobs_in_turn() {
-	local run=(srun --immediate=30)
+	local run=(srun --immediate=30) pause=(bash -c 'until_true is_idle')
+	export -f until_true is_idle
 	bundle_of ours "$ours" && bundle_of crun "$crun" && bundle_of none "$(type -P true)" &&
 		runtime=%r/runtime start || return
 	until_true srun --immediate=30 true || return
 	echo "a job of Slurm, $rounds rounds"
-	"$build/bench/timer" turns "$rounds" "${run[@]}" /bin/true :: \
-		"${run[@]}" --container="$work/none" /bin/true :: \
-		"${run[@]}" --container="$work/ours" /bin/true :: \
-		"${run[@]}" --container="$work/crun" /bin/true | medians plain none hutch-oci crun
+	"$build/bench/timer" turns "$rounds" "${run[@]}" /bin/true :: "${pause[@]}" :: \
+		"${run[@]}" --container="$work/none" /bin/true :: "${pause[@]}" :: \
+		"${run[@]}" --container="$work/ours" /bin/true :: "${pause[@]}" :: \
+		"${run[@]}" --container="$work/crun" /bin/true :: "${pause[@]}" |
+		medians plain - none - hutch-oci - crun -
 }
 
 podman_in_turn() {
