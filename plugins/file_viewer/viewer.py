@@ -1,26 +1,24 @@
-#!/usr/bin/env python3
 """viewer.py -- shows PDF files and pictures of the sandbox to its browser (docs/plugins.md).
 
-It listens on the sandbox's own 127.0.0.1, and the file /tmp/oh-server-url has its address, as in
-OpenHands.  GET /view?path=/ABSOLUTE/PATH is a page with the file.  It runs as the sandbox's user
-and so reads what that user may read; a page of another origin gets nothing from it.
+It takes over the socket of listen.py, on the sandbox's own 127.0.0.1, whose address the file
+/tmp/oh-server-url has, as in OpenHands.  GET /view?path=/ABSOLUTE/PATH is a page with the file.  It
+runs as the sandbox's user and so reads what that user may read; a page of another origin gets nothing
+from it.
 
 Python 3.9 and its standard library are enough.
 """
-import contextlib
 import html
 import http
 import http.server
 import json
 import os
 import re
+import socket
 import stat
 import sys
-import tempfile
 import threading
 import urllib.parse
 
-URL_FILE = "/tmp/oh-server-url"
 HERE = os.path.dirname(os.path.abspath(__file__))
 PDFJS = "/usr/share/javascript/pdf"  # Debian's package libjs-pdf
 FILE_MAX = 64 << 20
@@ -224,8 +222,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
 class Server(http.server.ThreadingHTTPServer):
     """At most CLIENTS_MAX requests are answered at a time; others wait to be accepted."""
 
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), Handler)
+    def __init__(self, listener):
+        super().__init__(None, Handler, bind_and_activate=False)
+        self.socket.close()
+        self.socket = socket.socket(fileno=listener)
+        self.server_address = self.socket.getsockname()
+        self.server_name, self.server_port = "localhost", self.server_address[1]
         self.places = threading.BoundedSemaphore(CLIENTS_MAX)
 
     def process_request(self, request, client_address):
@@ -245,44 +247,9 @@ class Server(http.server.ThreadingHTTPServer):
     def handle_error(self, request, client_address):
         """A client that goes away, or that is silent, is no matter."""
 
-    def server_bind(self):
-        """Binds without looking up the name of 127.0.0.1, as HTTPServer does."""
-        self.socket.bind(self.server_address)
-        self.server_address = self.socket.getsockname()
-        self.server_name, self.server_port = "localhost", self.server_address[1]
 
-
-def write_url(url):
-    """Writes the address whole or not at all, and through no link that lies there."""
-    file, path = tempfile.mkstemp(prefix=".oh-server-url-", dir=os.path.dirname(URL_FILE))
-    try:
-        with open(file, "w", encoding="ascii") as f:
-            f.write(url)
-            os.fchmod(file, 0o644)
-        os.rename(path, URL_FILE)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(path)
-        raise
-
-
-def say(line):
-    print(json.dumps(line), flush=True)
-
-
-def main():
-    try:
-        server = Server()
-        write_url(f"http://localhost:{server.server_port}")
-    except OSError as e:
-        say({"failed": f"the server cannot begin: {e}"})
-        return
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    say({"ready": True})
-    # The executor sends lines about the environment, and closes the descriptor at the end.
+def serve(listener):
+    """Answers the requests that come to the listening descriptor, until the standard input ends."""
+    threading.Thread(target=Server(listener).serve_forever, daemon=True).start()
     while sys.stdin.buffer.readline():
         pass
-
-
-if __name__ == "__main__":
-    main()
