@@ -269,17 +269,22 @@ apart_join() {
 # Frozen processes are thawed at the end, since a freezer of version 1 holds back even SIGKILL
 # (cgroup-v1/freezer-subsystem.rst).
 apart_inside() {
-	local path options code
+	local path options code found links to
 	mount -t tmpfs -o mode=755 tmpfs /run || return
 	if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
 		# nsdelegate is an option of the first mount, which systemd makes (cgroup-v2.rst).
 		umount -l /sys/fs/cgroup && mount -t cgroup2 cgroup2 /sys/fs/cgroup && "$@"
 		return
 	fi
-	[ ! -d /sys/fs/cgroup/unified ] || umount /sys/fs/cgroup/unified || return
+	# The folder of a hidden hierarchy must not remain: crun makes cgroups in it, and systemd has it read-only.
+	found=$(hierarchies) links=$(find /sys/fs/cgroup -maxdepth 1 -type l -printf '%l %p\n')
+	umount --recursive --lazy /sys/fs/cgroup && mount -t tmpfs -o mode=755 tmpfs /sys/fs/cgroup || return
 	while read -r path options; do
-		umount "$path" && mount -t cgroup -o "$options" cgroup "$path" || return
-	done <<<"$(hierarchies)"
+		mkdir "$path" && mount -t cgroup -o "$options" cgroup "$path" || return
+	done <<<"$found"
+	while read -r to path; do
+		[ -z "$path" ] || ln -s "$to" "$path" || return
+	done <<<"$links"
 	"$@"
 	code=$?
 	find /sys/fs/cgroup/freezer -mindepth 2 -name freezer.state 2>/dev/null | while read -r path; do
