@@ -3,7 +3,7 @@
  *	parent				child (new namespaces)
  *	clone3 ------------------------> start the helper: network namespaces
  *	newuidmap (ranges only) -------> wait for maps, or write them itself
- *	watch channel			 open the executor on the host's paths
+ *	watch pidfd, channel		 open the executor on the host's paths
  *					 mounts, pivot_root, hostname
  *					 no_new_privs, Landlock
  *					 enter the network namespace, sysctls
@@ -134,29 +134,29 @@ static int hand_out(int failure, enum handed what, int fd, struct err *e)
 		       : err_sys(e, "hand out %s", names[what]);
 }
 
-/* Makes the network namespaces and sets the sysctls, in the helper process.  hutch-gate,
- * which gets both namespaces, connects them while the set-up goes on; the launcher awaits
- * its report (egress.h). */
+/* Makes the network namespaces, in the helper process.  hutch-gate, which gets both of
+ * them, connects them while the set-up goes on; the launcher awaits its report
+ * (egress.h). */
 static int help(void *arg, void *result, struct err *e)
 {
 	const struct child *c = arg;
 	const int gateway = c->parts->gateway;
 
 	(void)result;
-	/* The sandbox's own namespace comes last, since some sysctls are those of the
-	 * namespace that the helper is in. */
 	if (gateway > 0 && network_make(c->gateway, e) < 0)
 		return -1;
-	if (has_network(c) && network_make(c->network, e) < 0)
+	if (network_make(c->network, e) < 0)
 		return -1;
 	return gateway > 0 ? egress_connect(gateway, c->network, c->gateway, e) : 0;
 }
 
-/* Needs: all capabilities over the user namespace.  Does: starts a helper process, which
- * makes the network namespace.  Leaves: the helper running.
+/* Needs: all capabilities over the new user namespace, which a process has there even
+ * before its ids are mapped (user_namespaces(7)).  Does: starts a helper process, which
+ * makes the network namespaces, unless the plan has no network of its own.  Leaves: the
+ * helper running.
  *
- * To make a network namespace takes about as long as all mounts, so that this is the first
- * stage. */
+ * A network namespace takes about as long to make as all mounts together, so this stage is
+ * the first. */
 static int stage_helper(struct child *c, struct err *e)
 {
 	/* With CLONE_FILES, a descriptor that the helper opens is open in the child
@@ -192,11 +192,12 @@ static int become_killable(struct err *e)
 			    : 0;
 }
 
-/* Attaches a detached mount, which is only used by its descriptor, below the host's /proc
- * in this namespace.  It then goes with the old root (pivot.h).  A mount that is attached
- * nowhere goes when its descriptor is closed, here by execveat(2), and the kernel then
- * waits for a grace period of RCU: once for each.  On failure the mount stays as it is. */
-static void hang(int mount, const char *place)
+/* Attaches a detached mount, which is used by its descriptor alone, over `place`, a name
+ * of the old root that no later stage needs.  The mount then goes with the old root
+ * (pivot.h).  A mount that is attached nowhere would go when execveat(2) closes its
+ * descriptor, and the kernel would wait for a grace period of RCU, once for each mount.  On
+ * failure the mount stays detached, and only that time is lost. */
+static void attach_to_old_root(int mount, const char *place)
 {
 	(void)sys_move_mount(mount, "", AT_FDCWD, place, MOVE_MOUNT_F_EMPTY_PATH);
 }
@@ -210,13 +211,15 @@ static int open_queues(struct child *c, struct err *e)
 
 	c->queues =
 		mount_api_make("mqueue", "", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, &why);
-	/* ENODEV: this kernel has no message queues */
-	if (c->queues < 0 && why.sys != ENODEV) {
-		*e = why;
-		return -1;
+	if (c->queues >= 0) {
+		attach_to_old_root(c->queues, "/proc/sys");
+		return 0;
 	}
-	hang(c->queues, "/proc/sys");
-	return 0;
+	/* ENODEV: this kernel has no message queues */
+	if (why.sys == ENODEV)
+		return 0;
+	*e = why;
+	return -1;
 }
 
 /* Needs: the host's paths, and its /proc without hutch's masks.  Does: opens the files
@@ -229,7 +232,7 @@ static int stage_host_paths(struct child *c, struct err *e)
 	c->executor = program_seal(c->parts->executor, e);
 	if (c->executor < 0)
 		return -1;
-	hang(c->executor, "/proc/version");
+	attach_to_old_root(c->executor, "/proc/version");
 	if (c->parts->plan->has_landlock_root && open_queues(c, e) < 0)
 		return -1;
 	if (c->parts->has_proc && (c->proc = mounts_make_own_proc(e)) < 0)
@@ -360,8 +363,8 @@ static int stage_landlock(struct child *c, struct err *e)
  * network namespace, and sets sysctls that limit what the sandbox can use up.  Leaves:
  * only the network of the sandbox in reach.
  *
- * This comes as late as it can: a child that waits sleeps, and to be woken costs more than
- * the rest of the helper's work. */
+ * The mounts and Landlock come before this stage: if the helper is still at work, the child
+ * sleeps, and to wake it costs more than the rest of the helper's work. */
 static int stage_network(struct child *c, struct err *e)
 {
 	const struct plan *p = c->parts->plan;
