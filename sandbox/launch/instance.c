@@ -132,9 +132,10 @@ static void hear_all(struct instance *g)
 		on_failure(g);
 }
 
-/* Returns whether the child's reports are read as they come: the calls that its listener
- * passes on may be the executor's own.  Otherwise they are read with the "hello", or when
- * the child has ended, which spares two wake-ups. */
+/* Returns whether the child's reports are read as they come.  A broker and a trace also
+ * answer calls that the executor may make before its "hello", so they need the listener at
+ * once.  Otherwise the reports are read with the "hello", or when the child has ended,
+ * which spares two wake-ups. */
 static bool hears_at_once(const struct sandbox *box)
 {
 	return box->broker.pid || box->denials.trace;
