@@ -64,7 +64,9 @@ static int attach(struct masks *m, struct targets *t, const struct mount_target 
 {
 	AUTO_CLOSE int mount = clone_mask(m, t, is_dir, e);
 
-	if (mount < 0 || mount_api_attach(mount, at->dir, at->name, "a mask", e) < 0)
+	const char *where = *at->name ? at->name : "its target";
+
+	if (mount < 0 || mount_api_attach(mount, at->dir, at->name, where, e) < 0)
 		return -1;
 	/* The mount may cover the folder that was looked up last. */
 	if (!*at->name)

@@ -12,11 +12,11 @@ struct step;
 struct targets;
 
 struct masks {
-	/* The first mask for a file, and the first for a folder; the others are clones of
-	 * these. */
-	int mount[2];	     /* owned: -1: none yet */
-	const char *name[2]; /* borrowed from the plan: where it is in /proc; NULL: there
-			      * is none in /proc */
+	/* Both arrays have the first mask of a file, and then that of a folder.  Others
+	 * are clones of these. */
+	int mount[2];	     /* owned; -1: there is no mask yet */
+	const char *name[2]; /* borrowed from the plan: the first name in /proc that has
+			      * such a mask; NULL: none */
 };
 
 void masks_init(struct masks *m);
