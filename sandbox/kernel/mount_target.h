@@ -54,7 +54,7 @@ int mount_target_make(struct targets *t, const char *path, bool is_dir, mode_t m
 		struct mount_target *ret, struct err *e);
 
 /* Returns the folder that holds the last component of `path`, made if missing; the
- * descriptor is owned by `t`.  *ret_name points at that component within `path`. */
+ * descriptor is borrowed from `t`.  *ret_name points at that component within `path`. */
 int mount_target_parent(struct targets *t, const char *path, const char **ret_name,
 		  struct err *e);
 

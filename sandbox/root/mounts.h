@@ -23,7 +23,7 @@ struct mounted {
 	int logs;  /* owned: the folder that STEP_LOGS made, writable */
 	int upper; /* owned: the folder that STEP_OVERLAY's root writes to */
 	/* owned: the folder sys of STEP_PROC's procfs, beneath the read-only mount that
-	 * processes inside see (rlimits.h) */
+	 * processes inside see (rlimits.h); -1: the plan has no STEP_PROC */
 	int sysctls;
 };
 
