@@ -22,7 +22,7 @@
 #include "store/rm_tree.h"
 
 #define ENTRIES	  ".etc"
-#define TMP_STATE "/tmp/hutch-" /* and the user's number (store/folders.c) */
+#define TMP_STATE "/tmp/hutch-" /* the user's number follows (store/folders.c) */
 #define NAME_SIZE 17
 #define LOCKS	  16 /* files of an entry that sandboxes lock */
 
@@ -93,7 +93,8 @@ static bool is_cleaned(void)
 	       !strchr(state + sizeof(TMP_STATE) - 1, '/');
 }
 
-/* Locks the entry for this process; -1: it is being removed, or has lost the file. */
+/* Locks the entry for this process, and returns the descriptor that has the lock; -1: the
+ * entry is being removed, or has lost the file. */
 static int lock_entry(int entry)
 {
 	AUTO_CLOSE int lock =
@@ -118,8 +119,8 @@ int etc_entry_open(const struct buffer *key, struct etc_entry *ret)
 					   : state_dir_folder(entries, name, &unused);
 
 	AUTO_CLOSE int lock = entry < 0 ? -1 : lock_entry(entry);
-	/* The key is read after the lock was taken: it is removed first, by a process
-	 * that has all locks. */
+	/* A process that removes an entry takes all locks, and removes the key first.  So
+	 * a key that is read under a lock is that of an entry which stays. */
 	return lock >= 0 && has_key(entry, key) ? take(ret, entry, name, &lock) : -1;
 }
 
@@ -167,8 +168,9 @@ struct sweeping {
 	size_t count; /* of entries that are there */
 };
 
-/* Takes all locks of the entry; false: a sandbox has one.  An entry that is not complete,
- * or was made by an earlier version, has no such files. */
+/* Takes all locks of the entry; false: a sandbox has one.  A missing file is passed over:
+ * an entry that is not complete, or that hutch made before it had such files, lacks
+ * some. */
 static bool lock_all(int entry, int locks[LOCKS])
 {
 	for (unsigned i = 0; i < LOCKS; i++) {
@@ -180,8 +182,8 @@ static bool lock_all(int entry, int locks[LOCKS])
 	return true;
 }
 
-/* Removes the entry from which this process keeps others by all of its locks. */
-static bool remove_locked(int entries, const char *name, int entry)
+/* Removes the entry if this process can take all of its locks; true: it is gone. */
+static bool remove_unlocked(int entries, const char *name, int entry)
 {
 	int locks[LOCKS];
 
@@ -204,7 +206,7 @@ static bool remove_unused(int entries, const char *name)
 	/* Another process may have replaced the entry before the lock. */
 	return entry >= 0 && state_dir_lock(entry, LOCK_EX | LOCK_NB) == 0 &&
 	       state_dir_is_at(entries, name, entry) &&
-	       remove_locked(entries, name, entry);
+	       remove_unlocked(entries, name, entry);
 }
 
 static void look_at_entry(void *arg, const char *name)
@@ -230,8 +232,8 @@ static bool make_room(int entries)
 	       x.count < ETC_ENTRIES_MAX;
 }
 
-/* Makes all of the entry, which this process locks meanwhile, and locks it in *ret_lock
- * for its use. */
+/* Makes all that the entry has, the key last, with a lock on the entry's folder until the
+ * caller closes it.  *ret_lock is this process's lock as a user of the entry. */
 static int make_all(int entry, const struct source *from, const struct buffer *key,
 		    int *ret_lock)
 {

@@ -5,10 +5,11 @@
  * decided the content.  The entry's name is a hash of the key, and a launch compares the
  * whole key.
  *
- * Each sandbox holds a shared lock (flock(2)) on one of the entry's files for locks, which
- * its process id chooses: the kernel keeps the locks of a file in a list, and a process
- * that locks or unlocks the file passes all of them.  In /tmp the lock is on the entry's
- * folder.  Entries that no process locks are removed as soon as there are
+ * Each sandbox holds a shared lock (flock(2)) on one of "lock0" to "lockf", which the
+ * launcher's process id chooses.  There are several, since the kernel keeps the locks of a
+ * file in a list, and a process that locks or unlocks the file passes all of them.  In /tmp
+ * all sandboxes lock the entry's folder instead, since systemd-tmpfiles(8) spares a folder
+ * that is locked itself.  Entries that no process locks are removed as soon as there are
  * ETC_ENTRIES_MAX. */
 #pragma once
 #include <sys/types.h>
@@ -19,7 +20,7 @@ struct buffer;
 
 /* An entry in use. */
 struct etc_entry {
-	int lock;   /* owned: the entry's file or folder that is locked; -1: none */
+	int lock;   /* owned: the file or folder of the entry that is locked; -1: none */
 	char *tree; /* owned: path of the prepared folder */
 	dev_t dev;  /* of the prepared folder */
 	ino_t ino;

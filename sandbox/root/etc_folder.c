@@ -20,7 +20,7 @@
 
 #define ETC	   "/etc"
 #define COPY_MAX  (1 << 20) /* larger files remain mounts */
-#define KEY_MAX	   (4 << 20)
+#define KEY_MAX	   (4 << 20) /* bytes; a plan with a longer key gets no prepared folder */
 #define SHOWN	   (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
 /* The part that a step of the plan gets in the prepared folder. */
