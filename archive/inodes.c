@@ -74,8 +74,8 @@ static void grow(struct inodes *s)
 }
 
 /* Appends a text and returns its offset, counted from 1.  All texts share one
- * allocation, which is moved when it grows: each of many small allocations would be a
- * mapping of its own in `hutch` (base/arena.h). */
+ * allocation, which is moved when it grows: each of many small ones would have a header of
+ * its own. */
 static size_t keep_text(struct inodes *s, const char *text)
 {
 	size_t len = strlen(text) + 1, at = s->texts_len;

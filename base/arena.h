@@ -2,22 +2,21 @@
  * one that lives on.
  *
  * A launch makes some hundred small allocations, frees few, and forks several times in
- * between.  libc spreads them over mappings of its own, and each of those is
- * copied at a fork, faulted in and taken down again.  In the arena the blocks
- * lie one behind the other in the program's own zeroed data, and only the
- * newest can be given back.  A block that does not fit is libc's (base/malloc.c).  A
- * program that lives on closes the arena when it has started, since freed memory stays
- * unused here.
+ * between.  libc spreads them over mappings of its own, and each of those is copied at a
+ * fork, faulted in and taken down again.  In the arena the blocks lie one behind the other
+ * in the program's own zeroed data, and only the newest can be given back.  If a block does
+ * not fit, malloc(3) takes it from libc (base/malloc.c).  A program that lives on closes
+ * the arena when it has started, since the arena does not use freed memory again.
  *
  * Blocks are aligned to 16 bytes, like malloc(3)'s.  One thread only. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 
-#define ARENA_SIZE \
-	(8u << 20)		/* bytes of the arena; pages of it that are not touched
-				* take no memory */
-#define ARENA_LARGE (32u << 10) /* a block of this many bytes or more does not fit */
+/* The bytes of the arena; its pages that are not touched take no memory. */
+#define ARENA_SIZE (8u << 20)
+/* A block of this many bytes or more does not fit. */
+#define ARENA_LARGE (32u << 10)
 
 /* Allocates a block like malloc(3), whose content is not zeroed.  Returns NULL if it does
  * not fit, or the arena is closed. */

@@ -6,7 +6,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define NO_ARENAS (256u << 10) /* more than fits into the arena (arena.h) */
+#include "base/arena.h"
+
+#define LARGE (256u << 10) /* bytes of a block that is musl's in each program */
+_Static_assert(LARGE >= ARENA_LARGE, "the block would be the arena's");
 
 void lean_heap(void)
 {
@@ -19,8 +22,7 @@ void lean_heap(void)
 	none = (struct rlimit){ .rlim_cur = 0, .rlim_max = own.rlim_max };
 	if (setrlimit(RLIMIT_DATA, &none) < 0)
 		return;
-	void *volatile first = malloc(NO_ARENAS); /* volatile: the compiler keeps the
-						   * call */
+	void *volatile first = malloc(LARGE); /* volatile: the compiler keeps the call */
 	free(first);
 	(void)setrlimit(RLIMIT_DATA, &own); /* cannot fail: this was the limit */
 }

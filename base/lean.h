@@ -1,8 +1,8 @@
-/* lean -- keeps small the memory of a process that lives as long as a sandbox. */
+/* lean -- makes a process that lives as long as a sandbox take less memory. */
 #pragma once
 
 /* Makes malloc(3) of musl take all memory from mmap(2).  Call it before the first
- * allocation.
+ * allocation from musl; blocks of the arena (arena.h) do not count.
  *
  * musl keeps the records of its groups in a page that brk(2) adds.  The heap of a static
  * program is far from its code and from its stack, so that one page takes three pages of

@@ -1,5 +1,5 @@
 /* The arena: its blocks are aligned and apart, and the newest one can grow and be given
- * back.  Its blocks do not overlap malloc(3)'s, which test_malloc.c has. */
+ * back.  test_malloc.c tests malloc(3) over the arena. */
 #include "base/arena.h"
 
 #include <setjmp.h>
@@ -83,7 +83,7 @@ static void test_a_large_block_does_not_fit(void **state)
 	assert_false(arena_holds(NULL));
 }
 
-/* The last two tests come last, since the arena stays full, and closed. */
+/* This test and the next one come last, since they leave the arena full, and closed. */
 static void test_a_full_arena_says_so(void **state)
 {
 	void *newest = NULL, *next;

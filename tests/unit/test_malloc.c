@@ -110,7 +110,7 @@ static void test_an_impossible_size_leaves_the_block(void **state)
 }
 
 /* This test comes last, since the arena stays closed. */
-static void test_of_a_closed_arena_no_block_is_new(void **state)
+static void test_a_closed_arena_gives_no_new_block(void **state)
 {
 	uint8_t *early = __wrap_malloc(30), *neighbour = __wrap_malloc(1);
 
@@ -134,7 +134,7 @@ int main(void)
 		cmocka_unit_test(test_a_block_that_cannot_grow_moves_with_its_content),
 		cmocka_unit_test(test_a_growing_block_keeps_its_content),
 		cmocka_unit_test(test_an_impossible_size_leaves_the_block),
-		cmocka_unit_test(test_of_a_closed_arena_no_block_is_new),
+		cmocka_unit_test(test_a_closed_arena_gives_no_new_block),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
