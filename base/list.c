@@ -61,15 +61,16 @@ void list_add(struct list *l, const char *text)
 
 __attribute__((format(printf, 1, 0))) static char *format(const char *fmt, va_list ap)
 {
-	char most[256], *text;
+	char shorter[256], *text;
 	va_list again;
 
 	va_copy(again, ap);
-	const int len = vsnprintf(most, sizeof(most), fmt, again);
+	const int len = vsnprintf(shorter, sizeof(shorter), fmt, again);
 	va_end(again);
-	/* vasprintf(3) formats each text twice, first for its length.  Most are short. */
-	if (len >= 0 && (size_t)len < sizeof(most))
-		return mem_copy(most, (size_t)len + 1);
+	/* Most texts fit, and are formatted once; vasprintf(3) formats each text twice, the
+	 * first time for its length. */
+	if (len >= 0 && (size_t)len < sizeof(shorter))
+		return mem_copy(shorter, (size_t)len + 1);
 	if (len < 0 || vasprintf(&text, fmt, ap) < 0)
 		abort();
 	return text;
