@@ -32,7 +32,7 @@ static const struct sock_filter supervisor_program[] = {
 
 /* --- whether Landlock can be had ------------------------------------------------ */
 
-/* Returns the same as hides_processes(), by the list of all mounts. */
+/* Returns the same as hides_processes(), from the list of all mounts. */
 static bool hides_by_list(void)
 {
 	FILE *mounts = fopen("/proc/self/mountinfo", "re");
@@ -166,10 +166,10 @@ static int enter_landlock(const struct confine *c, struct err *e)
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 #define IS(k, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(k), yes, no)
 #define RETURN(k) BPF_STMT(BPF_RET | BPF_K, (k))
-#define SIGNAL_INSNS   13
+#define SIGNAL_INSNS   13 /* instructions of the part for signals */
 
 /* Writes the first part of the filter, which lets the supervisor signal only its own
- * processes: it refuses other signals, and goes on with the instruction after itself for
+ * processes: it refuses other signals, and jumps to the instruction behind this part for
  * all else.  kill(2) takes an int, so the low word is enough; both architectures are
  * little-endian.  The number of a child is not reused before the supervisor has waited
  * for it; after that the supervisor sends no signal.  tgkill(2) is for abort(3).  Calls

@@ -8,7 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Names that linux/stat.h has since 6.8, and linux/mount.h since 6.8, 6.11 and 6.13. */
+/* Numbers of the kernel, which have had names in its headers since 6.8, 6.8, 6.11 and
+ * 6.13. */
 #define MNT_ID_UNIQUE 0x4000u
 #define SYS_STATMOUNT 457
 #define MNT_OPTS      0x80ull
@@ -27,7 +28,7 @@ struct mount_answer {
 	char texts[4096];
 };
 
-/* Reads the number of the mount that statmount(2) takes. */
+/* Reads the number by which statmount(2) knows the mount at `path`. */
 static int number_of(const char *path, uint64_t *ret)
 {
 	struct statx st;
