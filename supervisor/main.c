@@ -1,6 +1,6 @@
-/* hutch-supervise makes a named sandbox and then is its supervisor.  `hutch fork` and
- * `hutch start` run it under the names hutch-fork and hutch-start, hutch-pool under its
- * own; `hutch create` calls supervise() itself, which saves the exec. */
+/* hutch-supervise makes a named sandbox, and its child is then the supervisor.  `hutch fork`
+ * and `hutch start` execute it with the argv[0] hutch-fork and hutch-start, and hutch-pool
+ * with hutch-supervise.  `hutch create` calls supervise() itself, which saves the exec. */
 #include <string.h>
 
 #include "base/io.h"

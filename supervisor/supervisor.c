@@ -284,8 +284,9 @@ static int64_t due(const struct supervisor *s)
 					      dispatcher_due(&s->dispatcher)));
 }
 
-/* Without an error, which has a kibibyte: the table is written at each start of the
- * program, since it has addresses. */
+/* How the sandbox ends when a clock has run out.  A row is no struct ending, whose error
+ * takes a kibibyte: a start of the program writes the addresses in this table, and so
+ * copies each page that the table takes. */
 static const struct clock_end {
 	const char *reason;
 	int exit_code;
