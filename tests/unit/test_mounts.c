@@ -292,12 +292,56 @@ static void test_a_source_that_was_replaced_is_refused(void **state)
 	run(&w);
 }
 
+/* Adds a prepared folder as /etc, and returns the bind over its empty folder ssl. */
+static struct step *add_prepared(struct world *w, void **state)
+{
+	AUTO_FREE char *tree = scene_path(state, "tree"), *ssl = scene_path(state, "ssl");
+
+	add_bind(w, tree, "/etc", MOUNT_ATTR_RDONLY | SAFE)->is_prepared = true;
+	struct step *placed = add_bind(w, ssl, "/etc/ssl", MOUNT_ATTR_RDONLY | SAFE);
+	placed->is_placed = true;
+	return placed;
+}
+
+static void look_at_prepared(const struct world *w)
+{
+	static const char *const folders[] = { "/etc", "/etc/ssl" };
+	struct statvfs fs;
+
+	(void)w;
+	CHECK(scene_holds("/etc/ssl/name", "content"));
+	for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
+		CHECK(statvfs(folders[i], &fs) == 0 && fs.f_flag & ST_RDONLY);
+		CHECK(fs.f_flag & ST_NOSUID && fs.f_flag & ST_NODEV);
+	}
+}
+
+static void test_a_prepared_folder_and_the_binds_over_it_get_their_flags(void **state)
+{
+	struct world w;
+
+	scene_dir(state, "tree");
+	scene_dir(state, "tree/ssl");
+	scene_dir(state, "ssl");
+	scene_file(state, "ssl/name", "content");
+	begin(&w, state);
+	(void)add_prepared(&w, state);
+	w.look = look_at_prepared;
+	run(&w);
+	begin(&w, state);
+	add_prepared(&w, state)->ino++;
+	w.says = "/ssl: it was replaced while the sandbox was being made";
+	run(&w);
+}
+
 static void look_at_proc(const struct world *w)
 {
 	(void)w;
 	CHECK(access("/proc/1/status", F_OK) == 0 && access("/proc/version", F_OK) == 0);
 	CHECK(open("/proc/version", O_RDONLY) < 0 && errno == EACCES);
+	CHECK(open("/proc/cmdline", O_RDONLY) < 0 && errno == EACCES);
 	CHECK(open("/proc/irq", O_RDONLY) < 0 && errno == EACCES);
+	CHECK(open("/proc/bus", O_RDONLY) < 0 && errno == EACCES);
 	CHECK(open("/secret", O_RDONLY) < 0 && errno == EACCES);
 	CHECK(open("/proc/sys/kernel/domainname", O_WRONLY) < 0);
 	struct statvfs fs;
@@ -343,6 +387,9 @@ static void test_masks_hide_what_they_cover(void **state)
 	add(&w, STEP_PROC, "/proc", 0, NULL);
 	add(&w, STEP_MASK, "/proc/version", 0, NULL);
 	add(&w, STEP_MASK, "/proc/irq", 0, NULL);
+	/* The second mask of a kind is bound from the first (masks.h). */
+	add(&w, STEP_MASK, "/proc/cmdline", 0, NULL);
+	add(&w, STEP_MASK, "/proc/bus", 0, NULL);
 	add(&w, STEP_MASK, "/proc/nonesuch", 0, NULL); /* absent in some kernels */
 	add(&w, STEP_MASK, "/secret", 0, NULL);
 	add(&w, STEP_READONLY, "/proc/sys", 0, NULL);
@@ -481,6 +528,8 @@ int main(void)
 		cmocka_unit_test(test_a_target_that_leads_out_is_an_error),
 		cmocka_unit_test(test_a_file_replaces_a_link),
 		cmocka_unit_test(test_a_source_that_was_replaced_is_refused),
+		cmocka_unit_test(
+			test_a_prepared_folder_and_the_binds_over_it_get_their_flags),
 		cmocka_unit_test(test_masks_hide_what_they_cover),
 		cmocka_unit_test(test_the_sysctls_of_the_new_procfs_are_left_open),
 		OVERLAY(test_an_image_that_is_written_to_stays_as_it_was),
