@@ -75,8 +75,7 @@ def status(key):
 
 hutch, code, options = sys.argv[1], sys.argv[2], sys.argv[3:]
 under = shlex.split(os.environ.get("UNDER", ""))
-program = f"{os.path.dirname(hutch)}/libexec/hutch-supervise"
-maker = subprocess.Popen([*under, program, *options, "box"], stdout=subprocess.PIPE)
+maker = subprocess.Popen([*under, hutch, "create", *options, "box"], stdout=subprocess.PIPE)
 assert maker.stdout.readline() == b"box\n"
 supervisor = connect("box")
 try:
