@@ -12,7 +12,7 @@ setup() {
 supervise() {
 	# The socket is in a runtime folder with a short path, since the path of a socket has a
 	# limit.
-	"$BUILD/libexec/hutch-supervise" box >out 3>&-
+	"$HUTCH" create box >out 3>&-
 	control=$(find_control)
 	inner=$(grep -o '"pid":[0-9]*' "${control%/*}/info" | cut -d: -f2)
 }
