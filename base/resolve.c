@@ -92,6 +92,7 @@ int resolve_open_real(const char *path, int flags)
 
 	if (fd >= 0 || errno != ENOSYS)
 		return fd;
+	/* Without openat2(2), resolve_open() refuses links only below a folder. */
 	how.resolve |= RESOLVE_BENEATH;
 	AUTO_CLOSE int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return root < 0 ? -1 : resolve_open(root, path[1] ? path + 1 : ".", &how);
