@@ -65,24 +65,12 @@ static bool is_plain(const char *path)
 	return !path[strspn(path, plain)];
 }
 
-/* Returns whether the path has parts that no path of the plan has: "", ".",
- * "..". */
-static bool has_odd_part(const char *path)
-{
-	for (const char *at = path; at; at = strchr(at + 1, '/')) {
-		size_t len = strcspn(at + 1, "/");
-		if (len == 0 || (len <= 2 && strspn(at + 1, ".") == len))
-			return true;
-	}
-	return false;
-}
-
 bool why_refused(const struct why *w, const char *path, int sys, struct answer *ret)
 {
 	const struct lookup as_written = { .plan = w->plan, .done = w->plan->count };
 	struct found f = { .st = { .st_mode = S_IFREG } };
 
-	if (path[0] != '/' || has_odd_part(path))
+	if (!path_is_plain(path)) /* no path of the plan is like that */
 		return false;
 	AUTO_FREE char *at = follow_all(w->plan, path);
 	f.path = at;
