@@ -44,7 +44,7 @@ __attribute__((noreturn, noinline)) static void look(const volatile char *caller
 static void test_the_callers_stack_is_given_back_and_the_environment_stays(void **state)
 {
 	char block[1 << 18];
-	int status;
+	int status = 0;
 
 	(void)state;
 	assert_non_null(getenv("PATH"));
