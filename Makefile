@@ -214,7 +214,7 @@ FILES_actions := action action_errand action_git dedup args stderr_denials dispa
 USES_actions := base policy/json policy/bash policy protocol store egress/launch sandbox/cgroup sandbox/plan sandbox/monitor \
     sandbox/launch sandbox/explain cli/common rootfs-tools/changes
 
-FILES_supervisor := supervise restart_spec restarts main_process request capture clients clocks confine events info jobs supervisor_log output_ring lease log \
+FILES_supervisor := create restart_spec restarts main_process request capture clients clocks confine events info jobs supervisor_log output_ring lease log \
     methods methods_exec methods_net methods_port methods_start methods_update methods_user create_options outputs \
     net net_rules outputs_tell peer records rpc samples pause supervisor connection
 USES_supervisor := base policy/json policy/seccomp policy/egress policy protocol store sandbox/kernel egress/launch \

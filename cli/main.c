@@ -20,7 +20,7 @@
 #include "sandbox/kernel/log_level.h"
 #include "sandbox/kernel/program.h"
 #include "sandbox/launch/result.h"
-#include "supervisor/supervise.h"
+#include "supervisor/create.h"
 
 #ifndef HUTCH_VERSION
 #define HUTCH_VERSION "0.1.0"
@@ -68,7 +68,7 @@ static int run_program(const char *program, char **argv)
 /* This process forks the supervisor: a program of its own would cost a further exec. */
 static int create_main(char **argv)
 {
-	return supervise(VERB_CREATE, argv);
+	return create_verb(VERB_CREATE, argv);
 }
 
 /* Runs `hutch fork` in the program hutch-supervise, which knows by its argv[0] that

@@ -1,12 +1,12 @@
 /* hutch-supervise makes a named sandbox, and its child is then the supervisor.  `hutch fork`
  * and `hutch start` execute it with the argv[0] hutch-fork and hutch-start, and hutch-pool
- * with hutch-supervise.  `hutch create` calls supervise() itself, which saves the exec. */
+ * with hutch-supervise.  `hutch create` calls create_verb() itself, which saves the exec. */
 #include <string.h>
 
 #include "base/io.h"
 #include "cli/common/report.h"
 #include "sandbox/launch/result.h"
-#include "supervisor/supervise.h"
+#include "supervisor/create.h"
 
 int main(int argc, char **argv)
 {
@@ -18,5 +18,5 @@ int main(int argc, char **argv)
 	if (io_fill_standard() < 0)
 		return EXIT_HUTCH;
 	report_begin();
-	return report_exit(supervise(verb, argv + 1));
+	return report_exit(create_verb(verb, argv + 1));
 }

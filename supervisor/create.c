@@ -1,4 +1,4 @@
-#include "supervisor/supervise.h"
+#include "supervisor/create.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -320,7 +320,7 @@ static int report_object(const struct create_options *o, int code, const struct 
 									  : code;
 }
 
-int supervise(enum verb verb, char **argv)
+int create_verb(enum verb verb, char **argv)
 {
 	struct err e = { .kind = ERR_NONE };
 	struct create_options o;
