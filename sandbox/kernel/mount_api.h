@@ -21,8 +21,8 @@ int mount_api_set_attr(int mount, uint64_t attr, bool is_tree, const char *what,
 /* Binds `source`, with its submounts, over `name` in the folder `dir`, which becomes the
  * working directory; a relative `source` is looked up in it, too.  One call does what clone
  * and attach do in two, and the kernel makes no namespace for a detached mount.  But a link
- * at `name` is followed, so `name` has to be one that this process has just made, or one of
- * the kernel's. */
+ * at `name` is followed, so `dir` has to be a folder whose names no other process changes,
+ * or one of the kernel's. */
 int mount_api_bind(const char *source, int dir, const char *name, struct err *e);
 
 /* Does as mount_api_set_attr() for the mount at `name` in `dir`, following no link; an

@@ -135,7 +135,8 @@ int mount_target_parent(struct targets *t, const char *path, const char **ret_na
 
 /* Makes a folder or an empty file.  The mount is then attached by name: a name that was
  * just made is no link, and if it is replaced by one, move_mount(2) does not follow a
- * link at the end of a path. */
+ * link at the end of a path.  mount(2) does, so that it is only used where no other
+ * process can replace the name (mount_api_bind()). */
 static int make_last(int parent, const char *name, bool is_dir, mode_t mode)
 {
 	return is_dir ? mkdirat(parent, name, mode)

@@ -32,6 +32,8 @@ struct tree {
 	const struct step *overlay; /* the STEP_OVERLAY of which `root` is only one
 				     * layer until STEP_MERGE; NULL: none, or the root
 				     * is copied or served */
+	bool is_whole; /* the root is copied or served: another process may write to it */
+	dev_t tmpfs;   /* the device of the STEP_TMPFS that was mounted last */
 	struct masks masks;
 	struct targets targets;
 	const struct plan *plan; /* borrowed */
@@ -89,6 +91,7 @@ static int clone_copy(const struct step *s, struct err *e)
  * steps write the sandbox's own files into it. */
 static int mount_whole(struct tree *t, const struct step *s, struct err *e)
 {
+	t->is_whole = true;
 	t->root = s->is_served ? root_fuse_mount(t->server, e) : clone_copy(s, e);
 	if (t->root < 0)
 		return -1;
@@ -257,8 +260,20 @@ static int attach_made(struct tree *t, int mount, const struct step *s, struct e
 	return attach(t, mount, &at, s, e);
 }
 
-/* Binds the source over a name that was just made.  If another process has replaced that
- * name since, it is no mount of the source, and one of the two checks fails. */
+/* Tells whether no other process can change the names in the folder: it is of the root's
+ * own file system, or of the tmpfs that was mounted last.  The names of a volume change
+ * whenever another sandbox that shows it wants them to. */
+static bool is_private(const struct tree *t, int folder)
+{
+	struct stat root, st;
+
+	if (t->is_whole || fstat(t->root, &root) < 0 || fstat(folder, &st) < 0)
+		return false;
+	return st.st_dev == root.st_dev || st.st_dev == t->tmpfs;
+}
+
+/* Binds the source over a name that was just made in a private folder: mount(2) follows a
+ * link by which another process would have replaced that name. */
 static int bind_made(const struct mount_target *at, const struct step *s, struct err *e)
 {
 	if (mount_api_bind(s->source, at->dir, at->name, e) < 0 ||
@@ -274,7 +289,7 @@ static int bind_source(struct tree *t, const struct step *s, struct err *e)
 
 	if (mount_target_make(&t->targets, s->target, s->is_dir, 0755, &at, e) < 0)
 		return -1;
-	if (*at.name && *host < 0)
+	if (*at.name && *host < 0 && is_private(t, at.dir))
 		return bind_made(&at, s, e);
 	AUTO_CLOSE int mount =
 		*host >= 0 ? fd_take(host) : mount_api_clone(AT_FDCWD, s->source, true, e);
@@ -376,8 +391,11 @@ static int do_tmpfs(struct tree *t, const struct step *s, struct err *e)
 					      ",uid=0,gid=0" : "");
 	AUTO_CLOSE int mount =
 		mount_api_make("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, e);
+	struct stat st;
 	if (mount < 0 || attach(t, mount, &at, s, e) < 0)
 		return err_from(e, s->from);
+	if (fstat(mount, &st) == 0)
+		t->tmpfs = st.st_dev;
 	return 0;
 }
 

@@ -8,10 +8,15 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 
 #include "base/err.h"
 #include "base/kernel.h"
+#include "sandbox/kernel/seccomp.h"
 #include "sandbox/plan/plan.h"
 #include "sandbox/root/overlay_upper.h"
 #include "tests/unit/scene.h"
@@ -171,6 +176,59 @@ static void test_folders_and_files_of_the_host_are_shown(void **state)
 	w.look = look_at_binds;
 	run(&w);
 	assert_int_equal(access(made, F_OK), 0);
+}
+
+/* Lets mount(2) fail, which follows a link at the end of a path. */
+static void refuse_mount(void)
+{
+	struct sock_filter insns[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mount, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EXDEV),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct seccomp_program program = { .insns = insns,
+						 .count = ARRAY_LEN(insns) };
+	struct err e;
+
+	CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	CHECK(seccomp_install(&program, &e) == 0);
+}
+
+static void run_without_mount(void *arg)
+{
+	refuse_mount();
+	run_steps(arg);
+}
+
+static void look_at_volume(const struct world *w)
+{
+	(void)w;
+	CHECK(scene_holds("/src/made", "x") && scene_holds("/src/below/f", "x"));
+	CHECK(open("/src/made", O_WRONLY) < 0 && errno == EROFS);
+}
+
+/* Another sandbox that shows the same volume can replace a name by a link as soon as it
+ * is made. */
+static void test_no_link_is_followed_at_a_name_made_in_a_volume(void **state)
+{
+	AUTO_FREE char *volume = scene_path(state, "volume"),
+		       *dir = scene_path(state, "shown"),
+		       *file = scene_path(state, "shown/f");
+	struct world w;
+
+	scene_dir(state, "volume");
+	scene_dir(state, "shown");
+	scene_file(state, "shown/f", "x");
+	begin(&w, state);
+	add(&w, STEP_DIR, "/src", 0755,
+	    NULL); /* a folder that exists needs no mount(2) */
+	add_bind(&w, volume, "/src", SAFE);
+	add_bind(&w, file, "/src/made", SAFE | MOUNT_ATTR_RDONLY);
+	add_bind(&w, dir, "/src/below", SAFE | MOUNT_ATTR_RDONLY);
+	w.look = look_at_volume;
+	scene_first(run_without_mount, &w);
+	plan_done(&w.plan);
 }
 
 static void look_at_cover(const struct world *w)
@@ -523,6 +581,7 @@ int main(void)
 		cmocka_unit_test(test_a_root_of_its_own),
 		cmocka_unit_test(test_logs_are_written_by_one_and_read_by_all),
 		cmocka_unit_test(test_folders_and_files_of_the_host_are_shown),
+		cmocka_unit_test(test_no_link_is_followed_at_a_name_made_in_a_volume),
 		cmocka_unit_test(test_a_mount_covers_what_was_made_before),
 		cmocka_unit_test(test_a_target_below_a_hostile_link_stays_inside),
 		cmocka_unit_test(test_a_target_that_leads_out_is_an_error),
