@@ -252,8 +252,8 @@ static int take_hello(struct instance *g, const struct frame *f, struct err *e)
 	if (h.version != PROTOCOL_VERSION)
 		return err_set(e, ERR_PROTOCOL, "version %u, and not %u", h.version,
 			       PROTOCOL_VERSION);
-	hear_all(g);
 	g->state = INSTANCE_READY;
+	hear_all(g); /* an error that is heard changes the state again */
 	if (g->ports)
 		ports_begin(g->ports, &g->channel);
 	return 0;

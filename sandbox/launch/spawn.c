@@ -192,14 +192,24 @@ static int become_killable(struct err *e)
 			    : 0;
 }
 
+static bool shows_host(const struct plan *p)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (p->steps[i].kind == STEP_BIND && !strcmp(p->steps[i].source, "/"))
+			return true;
+	return false;
+}
+
 /* Attaches a detached mount, which is used by its descriptor alone, over `place`, a name
  * of the old root that no later stage needs.  The mount then goes with the old root
  * (pivot.h).  A mount that is attached nowhere would go when execveat(2) closes its
  * descriptor, and the kernel would wait for a grace period of RCU, once for each mount.  On
- * failure the mount stays detached, and only that time is lost. */
-static void attach_to_old_root(int mount, const char *place)
+ * failure the mount stays detached, and only that time is lost.  It also stays detached
+ * where the sandbox gets a copy of the host's whole tree, with which it would be copied. */
+static void attach_to_old_root(const struct child *c, int mount, const char *place)
 {
-	(void)sys_move_mount(mount, "", AT_FDCWD, place, MOVE_MOUNT_F_EMPTY_PATH);
+	if (!shows_host(c->parts->plan))
+		(void)sys_move_mount(mount, "", AT_FDCWD, place, MOVE_MOUNT_F_EMPTY_PATH);
 }
 
 /* Mounts the POSIX message queues a second time, so that a Landlock rule can allow
@@ -212,7 +222,7 @@ static int open_queues(struct child *c, struct err *e)
 	c->queues =
 		mount_api_make("mqueue", "", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, &why);
 	if (c->queues >= 0) {
-		attach_to_old_root(c->queues, "/proc/sys");
+		attach_to_old_root(c, c->queues, "/proc/sys");
 		return 0;
 	}
 	/* ENODEV: this kernel has no message queues */
@@ -232,7 +242,7 @@ static int stage_host_paths(struct child *c, struct err *e)
 	c->executor = program_seal(c->parts->executor, e);
 	if (c->executor < 0)
 		return -1;
-	attach_to_old_root(c->executor, "/proc/version");
+	attach_to_old_root(c, c->executor, "/proc/version");
 	if (c->parts->plan->has_landlock_root && open_queues(c, e) < 0)
 		return -1;
 	if (c->parts->has_proc && (c->proc = mounts_make_own_proc(e)) < 0)

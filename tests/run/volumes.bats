@@ -263,6 +263,12 @@ protects=(--protect .git/hooks --protect .git/config --protect ".git/modules/**/
 	[[ $output == $'.git\n.vscode\nfile' && $(cat w/.git) == 'gitdir: /nowhere' ]]
 }
 
+@test "the whole tree of the host has none of the mounts that a launch makes in it" {
+	hutch run -q -v /:/host:ro -- cat /proc/self/mountinfo
+	[[ $status == 0 && $output == *' /host '* ]]
+	[[ $output != *hutch-executor* && $output != *mqueue* && $output != */host/proc/* ]]
+}
+
 @test "a note says that the whole home is shown, once, and only then" {
 	hutch run --workspace "$HOME" -v /:/host:ro -- true
 	[ "$status" -eq 0 ]
