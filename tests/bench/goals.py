@@ -4,17 +4,18 @@ HUTCH, BWRAP, FLOOR = "hutch run", "bwrap --unshare-all", "floor"
 LIMITED = "  with limits"
 IMAGE = "  of an image, {} layers"
 
-MAX_OF_BWRAP = 0.75
-MAX_OF_FLOOR = 1.5
-MAX_1000_MOUNTS_MS = 25
+MAX_OF_BWRAP = 0.65
+MAX_PERSONALITY_OF_BWRAP = 0.75
+MAX_OF_FLOOR = 1.1
+MAX_1000_MOUNTS_MS = 15
 MAX_LIMITS_MS = 1
-MAX_IMAGE_OF_HOST, MAX_20_OF_1_LAYER = 1.3, 1.5
-MAX_OF_IDEAL = 1.3
+MAX_IMAGE_OF_HOST, MAX_20_OF_1_LAYER = 1.05, 1.5
+MAX_OF_IDEAL = 1.2
 MAX_PRIVATE_KIB = 1536
-MAX_RUN_P50_MS, MAX_RUN_P99_MS, MAX_READ_P50_MS = 0.25, 2, 0.08
+MAX_RUN_P50_MS, MAX_RUN_P99_MS, MAX_READ_P50_MS = 0.15, 2, 0.08
 MAX_OF_BASH, MAX_OF_PIPED_TAR = 1.15, 1.2
 MAX_OF_FLOODED = 3
-MAX_OF_SPAWN, MIN_A_SECOND, MAX_PS_MS = 2, 300, 50
+MAX_OF_SPAWN, MIN_A_SECOND, MAX_PS_MS = 2, 400, 50
 MAX_OF_FLOOR_BESIDE, MAX_ALIVE_KIB = 1.15, 500
 # The largest permitted ratio of hutch's time to a plain pipe or terminal: 1 /
 # 0.8 and 1 / 0.5.
@@ -217,9 +218,9 @@ def judge(result):
          number(result, "apply", "new", "ratio"), False),
         ("  of 20,000 changed files", MAX_APPLY_OF_COPY,
          number(result, "apply", "changed", "ratio"), False),
-        ("hutch-bwrap / bwrap, mini-swe-agent's options", MAX_OF_BWRAP,
+        ("hutch-bwrap / bwrap, mini-swe-agent's options", MAX_PERSONALITY_OF_BWRAP,
          bwrap_ratio(result, "mini-swe-agent"), False),
-        ("  Codex's options", MAX_OF_BWRAP, bwrap_ratio(result, "Codex"), False),
+        ("  Codex's options", MAX_PERSONALITY_OF_BWRAP, bwrap_ratio(result, "Codex"), False),
         ("  a launch with 1,000 binds, ms", MAX_1000_MOUNTS_MS,
          number(result, "bwrap", "1,000 binds", "hutch-bwrap", "p50"), False),
         ("loopback / a published port, out of it", MAX_OF_LOOPBACK,
