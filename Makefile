@@ -179,7 +179,7 @@ FILES_sandbox/monitor := broker broker_bind broker_caller broker_calls broker_in
     broker_place denials denials_tell protect_watch trace trace_set
 USES_sandbox/monitor := base policy/seccomp policy sandbox/kernel sandbox/plan
 
-FILES_sandbox/root := etc_entry etc_folder root_copy cow cow_mount root_fuse root_fuse_server jail masks mounts overlay overlay_upper merged_view
+FILES_sandbox/root := etc_entry etc_folder root_copy cow cow_mount root_fuse root_fuse_server jail masks mounts mounts_bind overlay overlay_upper merged_view
 USES_sandbox/root := base policy store sandbox/kernel sandbox/state sandbox/plan
 
 FILES_sandbox/launch := audit audit_net audit_policy channel instance janitor launch audit_json peers ports result spawn \

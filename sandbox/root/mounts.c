@@ -10,41 +10,18 @@
 #include "base/io.h"
 #include "base/kernel.h"
 #include "base/list.h"
-#include "base/mem.h"
 #include "base/own.h"
-#include "base/path.h"
 #include "sandbox/kernel/mount_api.h"
 #include "sandbox/kernel/mount_target.h"
 #include "sandbox/kernel/pivot.h"
 #include "sandbox/kernel/procfs.h"
 #include "sandbox/plan/plan.h"
-#include "sandbox/root/cow_mount.h"
-#include "sandbox/root/masks.h"
+#include "sandbox/root/mounts_parts.h"
 #include "sandbox/root/overlay.h"
 #include "sandbox/root/root_fuse.h"
 
-/* The state that all steps of the plan share. */
-struct tree {
-	int root;    /* owned: the new tree's root, attached over "/" */
-	int base;    /* owned: STEP_OVERLAY's tmpfs; -1: none */
-	int server;  /* borrowed: the socket of fuse-overlayfs, if that serves the root
-		      * (root_fuse.h) */
-	const struct step *overlay; /* the STEP_OVERLAY of which `root` is only one
-				     * layer until STEP_MERGE; NULL: none, or the root
-				     * is copied or served */
-	bool is_whole; /* the root is copied or served: another process may write to it */
-	dev_t tmpfs;   /* the device of the STEP_TMPFS that was mounted last */
-	struct masks masks;
-	struct targets targets;
-	const struct plan *plan; /* borrowed */
-	size_t at;  /* number of the step that is being done */
-	struct mounted left; /* owned: the descriptors to be left for the caller */
-	int *hosts; /* owned: a clone of the host's whole tree for each step that
-		     * shows it, else -1 */
-};
-
-static int attach(struct tree *t, int mount, const struct mount_target *at, const struct step *s,
-		  struct err *e)
+int mounts_attach(struct tree *t, int mount, const struct mount_target *at,
+		  const struct step *s, struct err *e)
 {
 	if (mount_api_attach(mount, at->dir, at->name, s->target, e) < 0)
 		return -1;
@@ -59,7 +36,8 @@ static int attach(struct tree *t, int mount, const struct mount_target *at, cons
 static int attach_fd(struct tree *t, int mount, int target, const struct step *s,
 		     struct err *e)
 {
-	return attach(t, mount, &(struct mount_target){ .dir = target, .name = "" }, s, e);
+	return mounts_attach(t, mount,
+			     &(struct mount_target){ .dir = target, .name = "" }, s, e);
 }
 
 static int do_root(struct tree *t, const struct step *s, struct err *e)
@@ -175,7 +153,7 @@ static int attach_placed(struct tree *t, int mount, const struct step *s, struct
 	struct mount_target at = { .fd = -1 };
 
 	at.dir = mount_target_parent(&t->targets, s->target, &at.name, e);
-	return at.dir < 0 ? -1 : attach(t, mount, &at, s, e);
+	return at.dir < 0 ? -1 : mounts_attach(t, mount, &at, s, e);
 }
 
 /* Mounts a file of the root's tmpfs over the empty file that a prepared folder has at the
@@ -218,155 +196,6 @@ static int do_file(struct tree *t, const struct step *s, struct err *e)
 	return mount_target_own(&t->targets, parent, name, e);
 }
 
-/* Checks that the mount at `name` in `dir`, or the mount `dir` itself if `name` is empty,
- * shows the file that the plan was made for: another process may have replaced the source
- * since. */
-static int check_same(int dir, const char *name, const struct step *s, struct err *e)
-{
-	struct stat st;
-
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) < 0)
-		return err_sys(e, "stat %.300s", s->source);
-	if (st.st_dev == s->dev && st.st_ino == s->ino)
-		return 0;
-	return err_set(e, ERR_REFUSED, "mount %.300s: it was replaced while the sandbox was "
-				       "being made", s->source);
-}
-
-/* The new root is mounted over "/", so a clone of "/" with its submounts
- * that is made later would include it.  Such clones are made before the
- * first step. */
-static int clone_hosts(struct tree *t, const struct plan *p, struct err *e)
-{
-	t->hosts = mem_zeroed(p->count + 1, sizeof(*t->hosts));
-	for (size_t i = 0; i < p->count; i++)
-		t->hosts[i] = -1;
-	for (size_t i = 0; i < p->count; i++) {
-		if (p->steps[i].kind != STEP_BIND || strcmp(p->steps[i].source, "/"))
-			continue;
-		t->hosts[i] = mount_api_clone(AT_FDCWD, "/", true, e);
-		if (t->hosts[i] < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int attach_made(struct tree *t, int mount, const struct step *s, struct err *e)
-{
-	AUTO_TARGET struct mount_target at = { .fd = -1 };
-
-	if (mount_target_make(&t->targets, s->target, s->is_dir, 0755, &at, e) < 0)
-		return -1;
-	return attach(t, mount, &at, s, e);
-}
-
-/* Tells whether no other process can change the names in the folder: it is of the root's
- * own file system, or of the tmpfs that was mounted last.  The names of a volume change
- * whenever another sandbox that shows it wants them to. */
-static bool is_private(const struct tree *t, int folder)
-{
-	struct stat root, st;
-
-	if (t->is_whole || fstat(t->root, &root) < 0 || fstat(folder, &st) < 0)
-		return false;
-	return st.st_dev == root.st_dev || st.st_dev == t->tmpfs;
-}
-
-/* Binds the source over a name that was just made in a private folder: mount(2) follows a
- * link by which another process would have replaced that name. */
-static int bind_made(const struct mount_target *at, const struct step *s, struct err *e)
-{
-	if (mount_api_bind(s->source, at->dir, at->name, e) < 0 ||
-	    check_same(at->dir, at->name, s, e) < 0)
-		return -1;
-	return mount_api_set_attr_at(at->dir, at->name, s->attr, s->source, e);
-}
-
-static int bind_source(struct tree *t, const struct step *s, struct err *e)
-{
-	int *host = &t->hosts[t->at];
-	AUTO_TARGET struct mount_target at = { .fd = -1 };
-
-	if (mount_target_make(&t->targets, s->target, s->is_dir, 0755, &at, e) < 0)
-		return -1;
-	if (*at.name && *host < 0 && is_private(t, at.dir))
-		return bind_made(&at, s, e);
-	AUTO_CLOSE int mount =
-		*host >= 0 ? fd_take(host) : mount_api_clone(AT_FDCWD, s->source, true, e);
-	if (mount < 0 || check_same(mount, "", s, e) < 0 ||
-	    mount_api_set_attr(mount, s->attr, true, s->source, e) < 0)
-		return -1;
-	return attach(t, mount, &at, s, e);
-}
-
-/* Binds the source over an empty file or folder of a prepared folder.  No other process
- * changes the names of that folder. */
-static int bind_placed(int folder, const char *name, const struct step *s, struct err *e)
-{
-	return mount_api_bind(s->source, folder, name, e) < 0
-		       ? -1
-		       : check_same(folder, name, s, e);
-}
-
-static bool is_placed_bind(const struct plan *p, size_t at)
-{
-	return at < p->count && p->steps[at].is_placed && p->steps[at].kind == STEP_BIND;
-}
-
-/* Mounts a prepared folder and, over the places in it, what the next steps show there.
- * All of them get their flags in one call. */
-static int bind_prepared(struct tree *t, const struct step *s, struct err *e)
-{
-	AUTO_CLOSE int mount = mount_api_clone(AT_FDCWD, s->source, false, e);
-
-	if (mount < 0 || check_same(mount, "", s, e) < 0 ||
-	    attach_made(t, mount, s, e) < 0)
-		return -1;
-	for (; is_placed_bind(t->plan, t->at + 1); t->at++) {
-		const struct step *placed = &t->plan->steps[t->at + 1];
-		const char *name = path_below(placed->target, s->target) + 1;
-		if (bind_placed(mount, name, placed, e) < 0)
-			return -1;
-	}
-	return mount_api_set_attr(mount, s->attr, true, s->target, e);
-}
-
-static int do_bind(struct tree *t, const struct step *s, struct err *e)
-{
-	if (s->is_prepared)
-		return bind_prepared(t, s, e);
-	return bind_source(t, s, e) < 0 ? err_from(e, s->from) : 0;
-}
-
-static int mount_cow(struct tree *t, const struct step *s, struct err *e)
-{
-	AUTO_CLOSE int mount = cow_mount(s, e);
-
-	if (mount < 0)
-		return -1;
-	AUTO_TARGET struct mount_target at = { .fd = -1 };
-	if (mount_target_make(&t->targets, s->target, true, 0755, &at, e) < 0)
-		return -1;
-	return attach(t, mount, &at, s, e);
-}
-
-static int do_cow(struct tree *t, const struct step *s, struct err *e)
-{
-	return mount_cow(t, s, e) < 0 ? err_from(e, s->from) : 0;
-}
-
-/* Shows the commands' cgroup.  A read-only image may have no mount point for
- * the cgroup; then the step does nothing. */
-static int do_cgroup(struct tree *t, const struct step *s, struct err *e)
-{
-	struct err why = { 0 };
-
-	if (!s->source || bind_source(t, s, &why) == 0 || why.sys == EROFS)
-		return 0;
-	*e = why;
-	return -1;
-}
-
 /* Mounts a folder of the root tmpfs upon itself.  All writable folders then share one
  * file system and its size limit, while the root's own mount can be made read-only
  * without them. */
@@ -379,7 +208,7 @@ static int do_scratch(struct tree *t, const struct step *s, struct err *e)
 	AUTO_CLOSE int mount = mount_api_clone(at.dir, at.name, false, e);
 	if (mount < 0)
 		return -1;
-	return attach(t, mount, &at, s, e);
+	return mounts_attach(t, mount, &at, s, e);
 }
 
 static int do_tmpfs(struct tree *t, const struct step *s, struct err *e)
@@ -392,7 +221,7 @@ static int do_tmpfs(struct tree *t, const struct step *s, struct err *e)
 	AUTO_CLOSE int mount =
 		mount_api_make("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, e);
 	struct stat st;
-	if (mount < 0 || attach(t, mount, &at, s, e) < 0)
+	if (mount < 0 || mounts_attach(t, mount, &at, s, e) < 0)
 		return err_from(e, s->from);
 	if (fstat(mount, &st) == 0)
 		t->tmpfs = st.st_dev;
@@ -411,7 +240,7 @@ static int do_logs(struct tree *t, const struct step *s, struct err *e)
 	if (mount_target_make(&t->targets, s->target, true, 0755, &at, e) < 0)
 		return -1;
 	AUTO_CLOSE int mount = mount_api_make("tmpfs", s->data, attr, e);
-	if (mount < 0 || attach(t, mount, &at, s, e) < 0)
+	if (mount < 0 || mounts_attach(t, mount, &at, s, e) < 0)
 		return -1;
 	t->left.logs = mount_api_clone(mount, "", false, e);
 	if (t->left.logs < 0)
@@ -482,15 +311,15 @@ static int do_seal(struct tree *t, const struct step *s, struct err *e)
 }
 
 static int (*const actions[])(struct tree *, const struct step *, struct err *) = {
-	[STEP_ROOT] = do_root,	     [STEP_OVERLAY] = do_overlay,
-	[STEP_DIR] = do_dir,	     [STEP_SYMLINK] = do_symlink,
-	[STEP_FILE] = do_file,	     [STEP_BIND] = do_bind,
-	[STEP_COW] = do_cow,
-	[STEP_SCRATCH] = do_scratch, [STEP_TMPFS] = do_tmpfs,
-	[STEP_PROC] = do_proc,	     [STEP_DEVPTS] = do_devpts,
-	[STEP_MASK] = do_mask,	     [STEP_READONLY] = do_readonly,
-	[STEP_SEAL] = do_seal,	     [STEP_CGROUP] = do_cgroup,
-	[STEP_LOGS] = do_logs,	     [STEP_MERGE] = do_merge,
+	[STEP_ROOT] = do_root,	       [STEP_OVERLAY] = do_overlay,
+	[STEP_DIR] = do_dir,	       [STEP_SYMLINK] = do_symlink,
+	[STEP_FILE] = do_file,	       [STEP_BIND] = mounts_bind,
+	[STEP_COW] = mounts_cow,       [STEP_SCRATCH] = do_scratch,
+	[STEP_TMPFS] = do_tmpfs,       [STEP_PROC] = do_proc,
+	[STEP_DEVPTS] = do_devpts,     [STEP_MASK] = do_mask,
+	[STEP_READONLY] = do_readonly, [STEP_SEAL] = do_seal,
+	[STEP_CGROUP] = mounts_cgroup, [STEP_LOGS] = do_logs,
+	[STEP_MERGE] = do_merge,
 };
 _Static_assert(ARRAY_LEN(actions) == STEP_KIND_COUNT, "a step has no action");
 
@@ -517,7 +346,7 @@ int mounts_run(const struct plan *p, int server, struct mounted *ret, struct err
 
 	targets_init(&t.targets, -1);
 	masks_init(&t.masks);
-	int result = clone_hosts(&t, p, e);
+	int result = mounts_clone_hosts(&t, e);
 	for (t.at = 0; t.at < p->count && result == 0; t.at++)
 		result = actions[p->steps[t.at].kind](&t, &p->steps[t.at], e);
 	if (result == 0)
