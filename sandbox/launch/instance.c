@@ -125,22 +125,6 @@ static void on_failure(struct instance *g)
 	own_close(&g->sandbox->failure);
 }
 
-/* Reads all that the child has reported so far. */
-static void hear_all(struct instance *g)
-{
-	for (int i = 0; i < SPAWN_NEWS_MAX && g->sandbox->failure >= 0; i++)
-		on_failure(g);
-}
-
-/* Returns whether the child's reports are read as they come.  A broker and a trace also
- * answer calls that the executor may make before its "hello", so they need the listener at
- * once.  Otherwise the reports are read with the "hello", or when the child has ended,
- * which spares two wake-ups. */
-static bool hears_at_once(const struct sandbox *box)
-{
-	return box->broker.pid || box->denials.trace;
-}
-
 /* Ends the sandbox if its broker (broker.h) has ended: system calls that wait for the
  * broker's answer would wait for ever. */
 static void on_broker(struct instance *g, short events)
@@ -253,7 +237,6 @@ static int take_hello(struct instance *g, const struct frame *f, struct err *e)
 		return err_set(e, ERR_PROTOCOL, "version %u, and not %u", h.version,
 			       PROTOCOL_VERSION);
 	g->state = INSTANCE_READY;
-	hear_all(g); /* an error that is heard changes the state again */
 	if (g->ports)
 		ports_begin(g->ports, &g->channel);
 	return 0;
@@ -349,7 +332,8 @@ static void on_end(struct instance *g, int64_t now)
 		abort(); /* wait4(2) cannot fail: pid 1 is our own child, and SIGCHLD
 			  * is not ignored */
 	g->sandbox->pid = 0;
-	hear_all(g);
+	for (int i = 0; i < SPAWN_NEWS_MAX && g->sandbox->failure >= 0; i++)
+		on_failure(g);
 	/* All refused connections are told before the last reports. */
 	if (g->egress) {
 		egress_finish(g->egress);
@@ -423,9 +407,7 @@ void instance_watch(const struct instance *g, struct pollfd *w)
 	w[INSTANCE_CHANNEL] =
 		(struct pollfd){ .fd = listens && events ? box->channel : -1,
 				 .events = events };
-	w[INSTANCE_FAILURE] =
-		(struct pollfd){ .fd = hears_at_once(box) ? box->failure : -1,
-				 .events = POLLIN };
+	w[INSTANCE_FAILURE] = (struct pollfd){ .fd = box->failure, .events = POLLIN };
 	w[INSTANCE_SERVER] = (struct pollfd){ .fd = box->fuse.pid ? box->fuse.pidfd : -1,
 					   .events = POLLIN };
 	w[INSTANCE_DENIALS] = denials_watch(&box->denials);

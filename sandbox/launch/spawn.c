@@ -3,7 +3,7 @@
  *	parent				child (new namespaces)
  *	clone3 ------------------------> start the helper: network namespaces
  *	newuidmap (ranges only) -------> wait for maps, or write them itself
- *	watch pidfd, channel		 open the executor on the host's paths
+ *	watch failure, channel		 open the executor on the host's paths
  *					 mounts, pivot_root, hostname
  *					 no_new_privs, Landlock
  *					 enter the network namespace, sysctls

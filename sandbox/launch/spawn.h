@@ -3,8 +3,8 @@
  * spawn_sandbox() clones a child into all namespaces at once.  The child sets the
  * sandbox up in stages.  It ends with execveat() of the executor, as pid 1 of the
  * finished sandbox, or it sends one struct err over the socket `failure`.  The parent
- * does not wait for the child: its poll loop watches `pidfd` and `channel` together with
- * everything else, and `failure` where the listener is needed early (instance.c). */
+ * does not wait for the child: its poll loop watches `failure` and `channel` together
+ * with everything else. */
 #pragma once
 #include <stdbool.h>
 #include <sys/types.h>
@@ -72,8 +72,8 @@ void sandbox_done(struct sandbox *s);
 
 int spawn_sandbox(const struct spawn_parts *parts, struct sandbox *ret, struct err *e);
 
-/* The result of spawn_hear(), which is to be called when `failure` is readable, when the
- * executor has said hello, or when the child has ended. */
+/* The result of spawn_hear(), which is to be called when `failure` is readable or the
+ * child has ended. */
 enum spawn_news {
 	SPAWN_GOES_ON, /* there was nothing to read, or there was news of the set-up: the
 			* overlay's upper folder or the seccomp listener */
