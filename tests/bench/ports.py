@@ -10,11 +10,16 @@ processes with pipes between them, as a published port is; one process is measur
     ports.py [HUTCH]	alone, as text; beside HUTCH is bench/relay, which `make bench` builds
 """
 
+import codecs
 import os
 import socket
 import subprocess
 import sys
 import time
+
+# socket names hosts by this codec.  The bench has become another user when it connects, who may
+# not read Python's folder.
+codecs.lookup("idna")
 
 ROUNDS = 5
 TOTAL = 2 << 30
