@@ -43,6 +43,13 @@ static int has_channel(void)
 	       type == SOCK_STREAM && fcntl(CHANNEL_FD, F_SETFD, FD_CLOEXEC) == 0;
 }
 
+/* Returns whether the executor may outlive its first command: the launcher then passes a
+ * procfs. */
+static int outlives(void)
+{
+	return fcntl(PROC_FD, F_GETFD) >= 0;
+}
+
 /* Returns the descriptor of the procfs; -1: the launcher passed none.  The launcher
  * passes one only if the executor must outlive a command. */
 static int take_proc(void)
@@ -75,8 +82,8 @@ int main(int argc, char **argv)
 	struct err e;
 
 	(void)argc;
-	lean_heap();
-
+	if (outlives())
+		lean_heap();
 	if (!is_init() || !has_channel())
 		return EXIT_HUTCH;
 	if (executor_protect(&e) < 0)
