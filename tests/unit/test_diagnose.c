@@ -8,11 +8,10 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sys/syscall.h>
 
 #include "base/err.h"
+#include "tests/unit/refuse.h"
 #include "tests/unit/scene.h"
 
 #define ALL                                                                       \
@@ -66,27 +65,12 @@ static void test_a_bound_that_is_reached(void **state)
 	}
 }
 
-/* Refuses clone3 as a container's filter does. */
-static void refuse_clone3(void)
-{
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = { ARRAY_LEN(code), code };
-
-	CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-	CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
-}
-
 static void play_filter(void *arg)
 {
 	struct err e = { 0 };
 
 	(void)arg;
-	refuse_clone3();
+	refuse_call(SYS_clone3, EPERM); /* as a container's filter does */
 	errno = EPERM;
 	CHECK(diagnose_clone(ALL, &e) == -1 && e.kind == ERR_REFUSED);
 	expect(&e, "seccomp filter around this process", "seccomp=unconfined");
@@ -124,7 +108,7 @@ static void play_try(void *arg)
 	CHECK(diagnose_try(ALL, &e) == 0 && !e.text[0]);
 	CHECK(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
 	CHECK(!diagnose_is_filtered());
-	refuse_clone3();
+	refuse_call(SYS_clone3, EPERM); /* as a container's filter does */
 	CHECK(diagnose_is_filtered());
 	CHECK(diagnose_try(ALL, &e) == -1);
 	expect(&e, "make a user namespace: ", "seccomp");

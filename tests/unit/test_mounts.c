@@ -8,17 +8,15 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <stddef.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 
 #include "base/err.h"
 #include "base/kernel.h"
-#include "sandbox/kernel/seccomp.h"
 #include "sandbox/plan/plan.h"
 #include "sandbox/root/overlay_upper.h"
+#include "tests/unit/refuse.h"
 #include "tests/unit/scene.h"
 
 #define SAFE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
@@ -178,26 +176,10 @@ static void test_folders_and_files_of_the_host_are_shown(void **state)
 	assert_int_equal(access(made, F_OK), 0);
 }
 
-/* Lets mount(2) fail, which follows a link at the end of a path. */
-static void refuse_mount(void)
-{
-	struct sock_filter insns[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mount, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EXDEV),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	const struct seccomp_program program = { .insns = insns,
-						 .count = ARRAY_LEN(insns) };
-	struct err e;
-
-	CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-	CHECK(seccomp_install(&program, &e) == 0);
-}
-
+/* mount(2) follows a link at the end of a path. */
 static void run_without_mount(void *arg)
 {
-	refuse_mount();
+	refuse_call(SYS_mount, EXDEV);
 	run_steps(arg);
 }
 

@@ -10,11 +10,8 @@
 
 #include "base/kernel.h"
 #include "base/resolve.h"
-#include "sandbox/kernel/seccomp.h"
+#include "tests/unit/refuse.h"
 #include "tests/unit/scene.h"
-
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 
 static int read_link(void *context, int dir, const char *name, char *to)
 {
@@ -123,22 +120,6 @@ static void test_a_last_link_is_followed_when_it_is_asked(void **state)
 
 /* --- where there is no openat2 -------------------------------------------------------- */
 
-static void refuse_openat2(void)
-{
-	const struct sock_filter insns[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	const struct seccomp_program program = { .insns = insns,
-						 .count = ARRAY_LEN(insns) };
-	struct err e;
-
-	CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-	CHECK(seccomp_install(&program, &e) == 0);
-}
-
 static const struct {
 	const char *path;
 	uint64_t flags, resolve;
@@ -192,7 +173,7 @@ static void test_by_hand_it_is_what_the_kernel_does(void **state)
 		kernel[i] = look(folder, i);
 	pid_t pid = fork();
 	if (pid == 0) {
-		refuse_openat2();
+		refuse_call(SYS_openat2, ENOSYS);
 		for (size_t i = 0; i < ARRAY_LEN(asked); i++) {
 			const struct outcome own = look(folder, i);
 			/* "self" is another process. */
