@@ -10,6 +10,7 @@
 #include "base/own.h"
 #include "sandbox/kernel/mount_api.h"
 #include "sandbox/plan/plan.h"
+#include "sandbox/root/mounts_parts.h"
 
 #define LOWER "lower"
 #define DISK  "disk"
@@ -49,22 +50,11 @@ static int bind(const char *path, uint64_t attr, const char *at, struct err *e)
 	return 0;
 }
 
-/* Mounts the lower folder.  Checks that it is still the folder that the plan was made
- * for, since it may have been replaced. */
 static int bind_lower(const struct step *s, struct err *e)
 {
-	struct stat st;
-
-	if (bind(s->source, MOUNT_ATTR_RDONLY, LOWER, e) < 0)
-		return -1;
-	if (stat(LOWER, &st) < 0)
-		return err_sys(e, "stat %.300s", s->source);
-	if (st.st_dev == s->dev && st.st_ino == s->ino)
-		return 0;
-	return err_set(e, ERR_REFUSED,
-		       "mount %.300s: it was replaced while the sandbox was "
-		       "being made",
-		       s->source);
+	return bind(s->source, MOUNT_ATTR_RDONLY, LOWER, e) < 0
+		       ? -1
+		       : mounts_check_same(AT_FDCWD, LOWER, s, e);
 }
 
 /* Uses mount(2) with names relative to the working directory, as for the root's

@@ -62,9 +62,8 @@ static int clone_mask(const struct masks *m, const struct targets *t, bool is_di
 static int attach(struct masks *m, struct targets *t, const struct mount_target *at,
 		  bool is_dir, struct err *e)
 {
-	AUTO_CLOSE int mount = clone_mask(m, t, is_dir, e);
-
 	const char *where = *at->name ? at->name : "its target";
+	AUTO_CLOSE int mount = clone_mask(m, t, is_dir, e);
 
 	if (mount < 0 || mount_api_attach(mount, at->dir, at->name, where, e) < 0)
 		return -1;

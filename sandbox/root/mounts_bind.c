@@ -15,10 +15,7 @@
 #include "sandbox/root/cow_mount.h"
 #include "sandbox/root/mounts_parts.h"
 
-/* Checks that the mount at `name` in `dir`, or the mount `dir` itself if `name` is empty,
- * shows the file that the plan was made for: another process may have replaced the source
- * since. */
-static int check_same(int dir, const char *name, const struct step *s, struct err *e)
+int mounts_check_same(int dir, const char *name, const struct step *s, struct err *e)
 {
 	struct stat st;
 
@@ -78,7 +75,7 @@ static bool is_private(const struct tree *t, int folder)
 static int bind_made(const struct mount_target *at, const struct step *s, struct err *e)
 {
 	if (mount_api_bind(s->source, at->dir, at->name, e) < 0 ||
-	    check_same(at->dir, at->name, s, e) < 0)
+	    mounts_check_same(at->dir, at->name, s, e) < 0)
 		return -1;
 	return mount_api_set_attr_at(at->dir, at->name, s->attr, s->source, e);
 }
@@ -94,7 +91,7 @@ static int bind_source(struct tree *t, const struct step *s, struct err *e)
 		return bind_made(&at, s, e);
 	AUTO_CLOSE int mount = *host >= 0 ? fd_take(host)
 					  : mount_api_clone(AT_FDCWD, s->source, true, e);
-	if (mount < 0 || check_same(mount, "", s, e) < 0 ||
+	if (mount < 0 || mounts_check_same(mount, "", s, e) < 0 ||
 	    mount_api_set_attr(mount, s->attr, true, s->source, e) < 0)
 		return -1;
 	return mounts_attach(t, mount, &at, s, e);
@@ -106,7 +103,7 @@ static int bind_placed(int folder, const char *name, const struct step *s, struc
 {
 	return mount_api_bind(s->source, folder, name, e) < 0
 		       ? -1
-		       : check_same(folder, name, s, e);
+		       : mounts_check_same(folder, name, s, e);
 }
 
 static bool is_placed_bind(const struct plan *p, size_t at)
@@ -120,7 +117,7 @@ static int bind_prepared(struct tree *t, const struct step *s, struct err *e)
 {
 	AUTO_CLOSE int mount = mount_api_clone(AT_FDCWD, s->source, false, e);
 
-	if (mount < 0 || check_same(mount, "", s, e) < 0 ||
+	if (mount < 0 || mounts_check_same(mount, "", s, e) < 0 ||
 	    attach_made(t, mount, s, e) < 0)
 		return -1;
 	for (; is_placed_bind(t->plan, t->at + 1); t->at++) {

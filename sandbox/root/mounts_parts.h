@@ -1,4 +1,4 @@
-/* Declarations that mounts.c and mounts_bind.c share. */
+/* Declarations that mounts.c, mounts_bind.c and cow_mount.c share. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,6 +35,11 @@ struct tree {
 /* Attaches the mount at the step's target. */
 int mounts_attach(struct tree *t, int mount, const struct mount_target *at,
 		  const struct step *s, struct err *e);
+
+/* Checks that the mount at `name` in `dir`, or the mount `dir` itself if `name` is empty,
+ * shows the file that the plan was made for: another process may have replaced the source
+ * since. */
+int mounts_check_same(int dir, const char *name, const struct step *s, struct err *e);
 
 /* To be called before the first step, which covers "/". */
 int mounts_clone_hosts(struct tree *t, struct err *e);
