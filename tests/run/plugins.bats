@@ -26,6 +26,7 @@ def well():
 }
 
 @test "a plugin in bash, one in C and one in JavaScript answer actions" {
+	command -v node >/dev/null || skip "this host has no node"
 	cp -r "$P/count" "$T" && cc -O1 -o "$T/count/count" "$P/count/count.c"
 	chmod -R a+rX "$T/count"
 	"$here/act.py" "$HUTCH" '

@@ -62,6 +62,7 @@ assert "neither openvscode-server nor code-server is in the sandbox" in states[-
 
 # gate: starts the plugin's gate before a server of the test's own, which says what it is asked.
 gate() {
+	command -v node >/dev/null || skip "this host has no node"
 	cat >server.js <<-'JS'
 		#!/usr/bin/env node
 		const fs = require("fs"), http = require("http");
