@@ -345,11 +345,16 @@ enum json_type json_type_of(char first)
 	}
 }
 
+static bool is_word_end(char c)
+{
+	return c == ',' || c == ']' || c == '}' || json_is_blank(c);
+}
+
 size_t json_word_length(const char *text, size_t len)
 {
 	size_t n = 0;
 
-	while (n < len && !memchr(",]} \t\r\n", text[n], 7))
+	while (n < len && !is_word_end(text[n]))
 		n++;
 	return n;
 }

@@ -39,12 +39,18 @@ static char *read_proc(const char *path)
 										 : text;
 }
 
+/* Reads /proc/PID/stat, a line of at most 52 numbers and a name, by one read(2). */
 static char *read_stat(pid_t pid)
 {
-	char path[64];
+	char path[64], line[2048];
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	return read_proc(path);
+	AUTO_CLOSE int fd = openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	const ssize_t len = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
+	if (len <= 0)
+		return NULL;
+	line[len] = '\0';
+	return mem_copy(line, (size_t)len + 1);
 }
 
 /* Reads fields 14 to 17, 20 and 24 (proc(5)): the process's own time of the processor, that

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/list.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "store/folders.h"
 
@@ -126,7 +127,10 @@ char *state_dir_line(int fd)
 
 	if (!end && len == sizeof(page))
 		return long_line(fd);
-	return end ? text_format("%.*s", (int)(end - page), page) : NULL;
+	if (!end)
+		return NULL;
+	*end = '\0';
+	return mem_copy(page, (size_t)(end - page) + 1);
 }
 
 char *state_dir_line_of(int folder, const char *file)
