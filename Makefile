@@ -655,7 +655,7 @@ deps demo-deps test-deps vm-deps dist-deps engines-deps:
 	done; \
 	[ -n "$$missing" ] || exit 0; \
 	line="apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends$$missing"; \
-	if [ "$$(id -u)" = 0 ]; then sh -c "$$line"; \
+	if [ "$$(id -u)" = 0 ]; then echo "$$line"; sh -c "$$line"; \
 	elif command -v sudo >/dev/null; then echo "sudo: $$line"; sudo sh -c "$$line"; \
 	else echo "as root: $$line" >&2; exit 1; fi
 
