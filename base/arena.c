@@ -1,7 +1,12 @@
 #include "base/arena.h"
 
+#include <errno.h>
 #include <stdalign.h>
 #include <stdint.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include "base/err.h"
 
 #define ALIGNMENT 16
 
@@ -11,7 +16,7 @@ struct block {
 					 * multiple of 16 */
 };
 
-static alignas(ALIGNMENT) uint8_t arena[ARENA_SIZE];
+static uint8_t *arena; /* NULL: it is not mapped yet */
 static size_t used;
 static bool is_closed;
 
@@ -33,9 +38,63 @@ static size_t rounded(size_t size)
 	return size ? size : ALIGNMENT;
 }
 
+/* Returns whether the arena is mapped.  It is a mapping and not data of the program, since
+ * execve(2) can only kill a program whose data is larger than RLIMIT_DATA or RLIMIT_AS. */
+static bool is_mapped(void)
+{
+	if (arena)
+		return true;
+	void *at = mmap(NULL, ARENA_SIZE, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (at == MAP_FAILED)
+		return false;
+	/* A launch touches a few pages of the arena; a huge page would be zeroed whole.  The
+	 * call fails where the kernel has no huge pages. */
+	(void)madvise(at, ARENA_SIZE, MADV_NOHUGEPAGE);
+	arena = at;
+	return true;
+}
+
+/* Names the limit that has no room for the arena; without one, the system has none. */
+static int refused(struct err *e)
+{
+	static const struct {
+		int resource;
+		const char *name;
+		char flag; /* of ulimit of the shell */
+	} limits[] = { { RLIMIT_DATA, "RLIMIT_DATA", 'd' },
+		       { RLIMIT_AS, "RLIMIT_AS", 'v' } };
+	const int sys = errno;
+	struct rlimit has;
+
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		/* The rest of the program takes less than another arena. */
+		if (getrlimit(limits[i].resource, &has) < 0 ||
+		    has.rlim_cur > 2 * ARENA_SIZE)
+			continue;
+		(void)err_set(
+			e, ERR_LIMIT,
+			"hutch needs %u MiB of memory for itself, and the limit %s is "
+			"%llu KiB",
+			ARENA_SIZE >> 20, limits[i].name,
+			(unsigned long long)has.rlim_cur >> 10);
+		return err_remedy(e,
+				  "raise it: ulimit -%c unlimited; hutch run --ulimit "
+				  "bounds a command of the sandbox alone",
+				  limits[i].flag);
+	}
+	errno = sys;
+	return err_sys(e, "map %u MiB of memory", ARENA_SIZE >> 20);
+}
+
+int arena_open(struct err *e)
+{
+	return is_mapped() ? 0 : refused(e);
+}
+
 void *arena_allocate(size_t size)
 {
-	if (is_closed || size >= ARENA_LARGE ||
+	if (is_closed || size >= ARENA_LARGE || !is_mapped() ||
 	    sizeof(struct block) + rounded(size) > ARENA_SIZE - used)
 		return NULL;
 
@@ -68,7 +127,7 @@ bool arena_holds(const void *p)
 {
 	const uint8_t *at = p;
 
-	return at >= arena && at < arena + ARENA_SIZE;
+	return arena && at >= arena && at < arena + ARENA_SIZE;
 }
 
 void arena_release(void *p)

@@ -4,7 +4,7 @@
  * A launch makes some hundred small allocations, frees few, and forks several times in
  * between.  libc spreads them over mappings of its own, and each of those is copied at a
  * fork, faulted in and taken down again.  In the arena the blocks lie one behind the other
- * in the program's own zeroed data, and only the newest can be given back.  If a block does
+ * in one mapping, and only the newest can be given back.  If a block does
  * not fit, malloc(3) takes it from libc (base/malloc.c).  A program that lives on closes
  * the arena when it has started, since the arena does not use freed memory again.
  *
@@ -17,6 +17,12 @@
 #define ARENA_SIZE (8u << 20)
 /* A block of this many bytes or more does not fit. */
 #define ARENA_LARGE (32u << 10)
+
+struct err;
+
+/* Maps the arena, which the first allocation does otherwise.  A main() calls this first, so
+ * that a limit too low for the arena is an error of this call, not of a later one. */
+int arena_open(struct err *e);
 
 /* Allocates a block like malloc(3), whose content is not zeroed.  Returns NULL if it does
  * not fit, or the arena is closed. */

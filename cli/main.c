@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/list.h"
@@ -444,6 +445,8 @@ int main(int argc, char **argv)
 	if (io_fill_standard() < 0)
 		return EXIT_HUTCH;
 	report_begin();
+	if (arena_open(&e) < 0)
+		return report_end(-1, &e);
 	int code = argc > 0 ? run_disguised(argv[0], argv + 1) : -1;
 	if (code >= 0)
 		return code;

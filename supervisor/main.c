@@ -3,6 +3,8 @@
  * with hutch-supervise.  `hutch create` calls create_verb() itself, which saves the exec. */
 #include <string.h>
 
+#include "base/arena.h"
+#include "base/err.h"
 #include "base/io.h"
 #include "cli/common/report.h"
 #include "sandbox/launch/result.h"
@@ -14,9 +16,12 @@ int main(int argc, char **argv)
 	const enum verb verb = !strcmp(me, "hutch-fork")    ? VERB_FORK
 			       : !strcmp(me, "hutch-start") ? VERB_START
 							    : VERB_CREATE;
+	struct err e;
 
 	if (io_fill_standard() < 0)
 		return EXIT_HUTCH;
 	report_begin();
+	if (arena_open(&e) < 0)
+		return report_end(-1, &e);
 	return report_exit(create_verb(verb, argv + 1));
 }

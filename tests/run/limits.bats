@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # --ulimit and --timeout.
 
+bats_require_minimum_version 1.5.0
 load helpers
 
 setup() {
@@ -184,6 +185,15 @@ held_up() {
 
 # This test holds only few descriptors in flight, since they count for tests of the same user that
 # run at the same time.
+@test "where RLIMIT_DATA or RLIMIT_AS has no room for hutch, it is named, and no signal ends hutch" {
+	for flag in d v; do
+		run -125 bash -c "ulimit -$flag 8192; exec '$HUTCH' run true"
+		[[ $output =~ RLIMIT_(DATA|AS)" is 8192 KiB" ]]
+		[[ $output == *"ulimit -$flag unlimited"* ]]
+		(ulimit -$flag 12288; exec "$HUTCH" run true)
+	done
+}
+
 @test "where the user has too many descriptors under way, run, create and exec say what helps" {
 	"$HUTCH" create box
 	as_who prlimit --pid "$(supervisor_of box)" --nofile=64:64

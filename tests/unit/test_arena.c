@@ -7,8 +7,13 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
+
+#include "base/err.h"
 
 static bool holds(const void *p, int byte, size_t len)
 {
@@ -18,6 +23,44 @@ static bool holds(const void *p, int byte, size_t len)
 		if (at[i] != (uint8_t)byte)
 			return false;
 	return true;
+}
+
+/* Runs in a child.  Returns 0 if the arena is refused under the limit, with its name and
+ * the remedy, and then gives no block. */
+static int try_limit(int resource, const char *name, const char *remedy)
+{
+	const struct rlimit low = { 1u << 20, 1u << 20 };
+	struct err e;
+
+	if (setrlimit(resource, &low) < 0)
+		return 1;
+	if (arena_open(&e) == 0 || arena_allocate(1))
+		return 2;
+	if (e.kind != ERR_LIMIT || !strstr(e.text, name) || !strstr(e.remedy, remedy))
+		return 3;
+	return 0;
+}
+
+/* This test comes first, since the arena is not mapped yet. */
+static void test_a_limit_without_room_for_it_is_named(void **state)
+{
+	static const struct {
+		int resource;
+		const char *name, *remedy;
+	} rows[] = { { RLIMIT_DATA, "RLIMIT_DATA is 1024 KiB", "ulimit -d unlimited" },
+		     { RLIMIT_AS, "RLIMIT_AS is 1024 KiB", "ulimit -v unlimited" } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int status;
+		const pid_t pid = fork();
+		if (pid == 0)
+			_exit(try_limit(rows[i].resource, rows[i].name, rows[i].remedy));
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFEXITED(status));
+		assert_int_equal(WEXITSTATUS(status), 0);
+	}
+	assert_int_equal(arena_open(NULL), 0);
 }
 
 static void test_blocks_are_aligned_and_apart(void **state)
@@ -116,6 +159,7 @@ static void test_a_closed_arena_keeps_its_blocks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_limit_without_room_for_it_is_named),
 		cmocka_unit_test(test_blocks_are_aligned_and_apart),
 		cmocka_unit_test(test_the_newest_is_given_back),
 		cmocka_unit_test(test_a_block_grows_in_its_place_or_not_at_all),
