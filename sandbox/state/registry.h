@@ -197,8 +197,9 @@ int registry_look(const char *name, struct registry_item *ret, struct err *e);
 int registry_name_of(const char *id, char ret[REGISTRY_NAME_MAX + 1]);
 
 /* Connects to the sandbox's control socket.  A supervisor that accepts no
- * connection for ten seconds, or has no socket yet, is ERR_SYSTEM.  Returns a
- * blocking descriptor, or -1. */
+ * connection for ten seconds, or has no socket yet, is ERR_SYSTEM; one that has written
+ * the record of its end counts as ended, ERR_NOT_FOUND.  Returns a blocking descriptor,
+ * or -1. */
 int registry_connect(const char *name, struct err *e);
 
 /* Finds the latest ended sandbox of this name, or the ended sandbox with this

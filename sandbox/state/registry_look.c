@@ -141,11 +141,20 @@ static int connect_at(int folder)
 	return fd_take(&fd);
 }
 
+/* Returns whether the sandbox has ended.  Its supervisor writes the record, then removes the
+ * socket, and lives on until its clients have read the rest. */
+static bool has_ended(int folder)
+{
+	AUTO_FREE char *line = state_dir_line_of(folder, NULL);
+
+	return (line && line[0] == '{') || !state_dir_is_alive(folder);
+}
+
 static int not_connected(const char *name, int folder, struct err *e)
 {
 	int sys = errno;
 
-	if (!state_dir_is_alive(folder))
+	if (has_ended(folder))
 		return registry_absent(name, e);
 	errno = sys;
 	(void)err_sys(e, "connect to sandbox '%s', which is %s", name,

@@ -261,6 +261,22 @@ static void test_the_socket_of_a_sandbox_is_reached_by_name(void **state)
 	assert_non_null(strstr(e.remedy, "hutch ps -a"));
 }
 
+/* The supervisor writes the record, then removes the socket, then moves the folder, and ends
+ * after that. */
+static void test_a_sandbox_with_a_record_has_ended_for_clients(void **state)
+{
+	struct registry_entry r;
+	struct err e;
+
+	(void)state;
+	create("one", &r);
+	assert_int_equal(pwrite(r.lock, RECORD "\n", strlen(RECORD "\n"), 0),
+			 strlen(RECORD "\n"));
+	assert_int_equal(registry_connect("one", &e), -1);
+	assert_int_equal(e.kind, ERR_NOT_FOUND);
+	end(&r, REGISTRY_REMOVE);
+}
+
 /* The path may be longer than the 108 bytes of an address (unix(7)). */
 static void test_a_socket_needs_no_short_path(void **state)
 {
@@ -628,6 +644,7 @@ int main(void)
 		TEST(test_a_name_that_somebody_has_is_refused),
 		TEST(test_a_renamed_one_is_found_by_its_new_name_alone),
 		TEST(test_the_socket_of_a_sandbox_is_reached_by_name),
+		TEST(test_a_sandbox_with_a_record_has_ended_for_clients),
 		TEST(test_a_socket_needs_no_short_path),
 		TEST(test_without_a_state_folder_there_is_nothing),
 		TEST(test_a_waiting_sandbox_is_listed_as_waiting_until_it_is_taken),
