@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import signal
 import statistics
 import subprocess
 
@@ -154,21 +155,30 @@ def look_at(pid, depth):
 def memory_of(argv):
     """Private memory of a launcher and all processes below it while a command
     sleeps.  The command reports when it runs, so the time of the measurement is
-    not a guess."""
+    not a guess.  All of them are killed: a command of bwrap's outlives its launcher,
+    and would hold the caller's stderr.  The end of their stdout tells that they are
+    gone."""
     script = "echo ready; exec sleep 1000"
     process = subprocess.Popen([*argv, "sh", "-c", script], text=True,
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
-    found = []
+    found, held = [], []
     try:
         if process.stdout.readline() != "ready\n":
             return {"why_not": "the command did not start"}
         waiting = [(process.pid, 0)]
         while waiting:
             pid, depth = waiting.pop(0)
+            held.append(os.pidfd_open(pid))
             found.append(look_at(pid, depth))
             waiting += [(child, depth + 1) for child in children_of(pid)]
         return {"processes": found}
     finally:
         process.terminate()
         process.wait()
+        for pidfd in held:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+            os.close(pidfd)
+        if held:
+            process.stdout.read()
         process.stdout.close()
