@@ -158,7 +158,7 @@ USES_egress/launch := base policy/json policy/egress sandbox/kernel egress egres
 FILES_sandbox/cgroup := cgroup cgroup_limits cgroup_remove delegate delegate_remedy scope watchdog
 USES_sandbox/cgroup := base policy sandbox/kernel
 
-FILES_sandbox/state := saved_spec pools registry registry_end registry_look registry_name \
+FILES_sandbox/state := holder saved_spec pools registry registry_end registry_look registry_name \
     registry_watch state_dir
 USES_sandbox/state := base policy/json policy store
 

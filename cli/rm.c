@@ -55,16 +55,30 @@ static int supervisor_of(const struct client *c, struct err *e)
 }
 
 /* Kills the supervisor, which does not answer.  The kernel ends the sandbox when its
- * supervisor dies, and the janitor tidies up. */
-static int kill_supervisor(const struct client *c, struct err *e)
+ * supervisor dies, and the janitor tidies up.  Closes `pidfd`; -1: `e` tells why there is
+ * none. */
+static int kill_supervisor(const char *name, int pidfd, struct err *e)
 {
-	AUTO_CLOSE int pidfd = supervisor_of(c, e);
+	AUTO_CLOSE int mine = pidfd;
+
+	if (mine < 0)
+		return -1;
+	if (syscall(SYS_pidfd_send_signal, mine, SIGKILL, NULL, 0) < 0 && errno != ESRCH)
+		return err_sys(e, "kill the supervisor of sandbox '%s'", name);
+	return 0;
+}
+
+/* Ends a sandbox with which there is no connection: its supervisor still builds it, or was
+ * stopped before it had a socket.  If the supervisor cannot be found, `e` stays as it is: why
+ * there is no connection. */
+static int end_unconnected(const char *name, const char *id, struct err *e)
+{
+	struct err why;
+	const int pidfd = registry_supervisor(name, id, &why);
 
 	if (pidfd < 0)
-		return -1;
-	if (syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0) < 0 && errno != ESRCH)
-		return err_sys(e, "kill the supervisor of sandbox '%s'", c->name);
-	return 0;
+		return why.kind == ERR_NOT_FOUND ? 0 : -1;
+	return kill_supervisor(name, pidfd, e);
 }
 
 /* Asks the supervisor to end the sandbox; kills a supervisor that does not do so in
@@ -78,17 +92,17 @@ static int end_connected(struct client *c, bool *ret_is_told, struct err *e)
 	*ret_is_told = client_call(c, "stop", "{\"grace\":0}", &answer, e) == 0;
 	if (*ret_is_told || c->is_closed)
 		return 0;
-	return c->is_stuck ? kill_supervisor(c, e) : -1;
+	return c->is_stuck ? kill_supervisor(c->name, supervisor_of(c, e), e) : -1;
 }
 
-static int end(const char *name, bool *ret_is_told, struct err *e)
+/* A sandbox that is not found has ended meanwhile. */
+static int end(const char *name, const char *id, bool *ret_is_told, struct err *e)
 {
 	struct client c = { 0 };
 
 	*ret_is_told = false;
 	if (client_open(&c, name, e) < 0)
-		return e->kind == ERR_NOT_FOUND ? 0 : -1; /* a sandbox that is not found
-							   * has ended meanwhile */
+		return e->kind == ERR_NOT_FOUND ? 0 : end_unconnected(name, id, e);
 	int rc = end_connected(&c, ret_is_told, e);
 	client_done(&c);
 	return rc;
@@ -153,7 +167,7 @@ static int end_for_good(const char *name, const char *id, bool *ret_is_told,
 	struct wait_line w;
 
 	wait_line_start(&w, text);
-	const int rc = end(name, ret_is_told, e);
+	const int rc = end(name, id, ret_is_told, e);
 	if (rc == 0 && !*ret_is_told)
 		foreach_sandbox_settle(name, id);
 	wait_line_stop(&w);

@@ -202,6 +202,11 @@ int registry_name_of(const char *id, char ret[REGISTRY_NAME_MAX + 1]);
  * or -1. */
 int registry_connect(const char *name, struct err *e);
 
+/* Opens a pidfd of the supervisor of the live sandbox with this name and id, by its lock,
+ * where there is no socket yet.  ERR_NOT_FOUND: it has ended; ERR_GONE: this process does not
+ * see its supervisor, which is in another pid namespace. */
+int registry_supervisor(const char *name, const char *id, struct err *e);
+
 /* Finds the latest ended sandbox of this name, or the ended sandbox with this
  * id. */
 int registry_find_ended(const char *name, struct registry_item *ret, struct err *e);

@@ -14,6 +14,7 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "sandbox/state/holder.h"
 #include "sandbox/state/registry.h"
 #include "sandbox/state/registry_end.h"
 #include "sandbox/state/state_dir.h"
@@ -179,6 +180,23 @@ int registry_connect(const char *name, struct err *e)
 		(void)not_connected(name, r.folder, e);
 	registry_done(&r);
 	return fd;
+}
+
+int registry_supervisor(const char *name, const char *id, struct err *e)
+{
+	struct registry_entry r;
+
+	if (registry_open(name, &r, e) < 0)
+		return -1;
+	const bool is_other = strcmp(r.id, id) != 0;
+	AUTO_CLOSE int lock = state_dir_file(r.folder, NULL);
+	registry_done(&r);
+	if (is_other)
+		return registry_absent(name, e);
+	if (lock < 0)
+		return err_sys(e, "open the lock of sandbox '%s'", name);
+	const int pidfd = holder_open(lock, e);
+	return pidfd < 0 ? err_in(e, "find the supervisor of sandbox '%s'", name) : pidfd;
 }
 
 /* --- ended ones ------------------------------------------------------------ */

@@ -602,6 +602,26 @@ narrow() {
 	make box
 }
 
+# strace sends SIGSTOP to the first process that binds a socket: the supervisor, which makes its
+# control socket.
+@test "rm -f ends a sandbox whose supervisor was stopped before it had a socket" {
+	strace -o /dev/null true 2>/dev/null || skip "strace is not allowed here"
+	strace -f -qq -e trace=bind -e inject=bind:signal=SIGSTOP:when=1 -o trace "$HUTCH" create box 2>err &
+	pid=$!
+	started+=("$pid")
+	until_true grep -q 'stopped by SIGSTOP' trace
+	fails_with 125 "connect to sandbox 'box'" exec box true
+	hutch rm -f box
+	[[ $status == 0 ]]
+	code=0
+	wait "$pid" || code=$?
+	[[ $code == 125 ]]
+	grep -q '^hutch: the supervisor ended before the sandbox was ready' err
+	hutch ps -aq
+	[[ -z $output ]]
+	make box
+}
+
 @test "a sandbox whose supervisor is killed ends a command with 137" {
 	make box
 	"$HUTCH" exec box sh -c 'echo up; sleep 1000' >out 2>err 3>&- &

@@ -1,0 +1,43 @@
+#include "sandbox/state/holder.h"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/own.h"
+
+static const struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+void holder_become(int lock)
+{
+	struct flock mine = whole;
+
+	(void)fcntl(lock, F_SETLK, &mine);
+}
+
+/* Returns 0 if no process holds the lock, or none that can be seen from here. */
+static pid_t pid_of(int lock)
+{
+	struct flock other = whole;
+
+	if (fcntl(lock, F_GETLK, &other) < 0 || other.l_type == F_UNLCK)
+		return 0;
+	return other.l_pid > 0 ? other.l_pid : 0;
+}
+
+/* The holder may end, and another process get its pid, before the pidfd is opened; so the
+ * holder is looked at again. */
+int holder_open(int lock, struct err *e)
+{
+	const pid_t pid = pid_of(lock);
+
+	if (!pid)
+		return err_set(e, ERR_GONE, "no process holds the lock");
+	AUTO_CLOSE int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (pidfd < 0)
+		return err_sys(e, "open the process that holds the lock");
+	if (pid_of(lock) != pid)
+		return err_set(e, ERR_GONE, "the process that held the lock has ended");
+	return fd_take(&pidfd);
+}

@@ -1,0 +1,78 @@
+/* holder: a client finds the supervisor of a sandbox that has no socket yet, and no process in
+ * its place. */
+#include "sandbox/state/holder.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <sys/syscall.h>
+
+#include "base/err.h"
+#include "tests/unit/register.h"
+
+/* Plays a supervisor in a child, which makes the sandbox "one" and stops itself.  Returns the
+ * pid when it has stopped. */
+static pid_t play_supervisor(void)
+{
+	struct registry_entry r;
+	int status;
+
+	const pid_t pid = fork();
+	if (pid == 0) {
+		CHECK(registry_create("one", &r, NULL) == 0);
+		(void)raise(SIGSTOP);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+	assert_true(WIFSTOPPED(status));
+	return pid;
+}
+
+static void test_a_stopped_supervisor_is_found_and_killed(void **state)
+{
+	struct registry_item item;
+	struct err e;
+	int status;
+
+	(void)state;
+	const pid_t pid = play_supervisor();
+	assert_int_equal(registry_look("one", &item, NULL), 0);
+	assert_int_equal(registry_supervisor("one", "0123456789abcdef", &e), -1);
+	assert_int_equal(e.kind, ERR_NOT_FOUND); /* the name is that of another sandbox */
+	AUTO_CLOSE int pidfd = registry_supervisor("one", item.id, &e);
+	if (pidfd < 0)
+		fail_msg("%s", e.text);
+	assert_int_equal(syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(registry_supervisor("one", item.id, &e), -1);
+	assert_int_equal(e.kind, ERR_NOT_FOUND);
+	registry_item_done(&item);
+}
+
+static void test_without_a_holder_there_is_no_pidfd(void **state)
+{
+	AUTO_FREE char *path = scene_path(state, "lock");
+	AUTO_CLOSE int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	struct err e;
+
+	assert_int_equal(holder_open(lock, &e), -1);
+	assert_int_equal(e.kind, ERR_GONE);
+	holder_become(lock); /* this process is no other holder for itself */
+	assert_int_equal(holder_open(lock, &e), -1);
+	assert_int_equal(e.kind, ERR_GONE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_stopped_supervisor_is_found_and_killed),
+		TEST(test_without_a_holder_there_is_no_pidfd),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
