@@ -5,12 +5,18 @@
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <sched.h>
+#include <signal.h>
+#include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/own.h"
+#include "base/raw_call.h"
+#include "base/worker.h"
 
 int network_place(struct err *e)
 {
@@ -19,30 +25,34 @@ int network_place(struct err *e)
 	return place < 0 ? err_sys(e, "open /dev/null") : place;
 }
 
-/* Makes the namespace and puts a descriptor of it at `place`.  Sets the loopback
- * device up, whereupon the kernel adds 127.0.0.1 and ::1 by itself.  One ioctl of
+/* Makes the namespace and returns a descriptor of it, or a negative errno.  Sets the
+ * loopback device up, whereupon the kernel adds 127.0.0.1 and ::1 by itself.  One ioctl of
  * netdevice(7) does that; libnl would cost a launch 3 % (docs/dependencies.md).
- * Returns -1 with errno set. */
-static int make_namespace(int place)
+ *
+ * This function runs beside the mounts, with their errno (raw_call.h). */
+static int make_namespace(void)
 {
 	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+	const int type = SOCK_DGRAM | SOCK_CLOEXEC;
 
-	if (unshare(CLONE_NEWNET) < 0)
-		return -1;
-	AUTO_CLOSE int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &lo) < 0)
-		return -1;
+	long made = raw_call(SYS_unshare, CLONE_NEWNET, 0, 0);
+	if (made < 0)
+		return (int)made;
+	const long fd = raw_call(SYS_socket, AF_INET, type, 0);
+	if (fd < 0)
+		return (int)fd;
+	made = raw_call(SYS_ioctl, fd, SIOCSIFFLAGS, (long)&lo);
 	/* The descriptor of the namespace comes from a socket (SIOCGSKNS), not from a
 	 * path: the launch is making mounts meanwhile, which change /proc. */
-	AUTO_CLOSE int made = ioctl(fd, SIOCGSKNS);
-	return made < 0 ? -1 : dup3(made, place, O_CLOEXEC);
+	if (made >= 0)
+		made = raw_call(SYS_ioctl, fd, SIOCGSKNS, 0);
+	(void)raw_call(SYS_close, fd, 0, 0);
+	return (int)made;
 }
 
-int network_make(int place, struct err *e)
+static int cannot_make(int sys, struct err *e)
 {
-	if (make_namespace(place) >= 0)
-		return 0;
-	int sys = errno;
+	errno = sys;
 	(void)err_sys(e, "make a network namespace");
 	if (sys == ENOSPC)
 		return err_remedy(
@@ -50,6 +60,52 @@ int network_make(int place, struct err *e)
 			   "sysctl -w user.max_net_namespaces=10000");
 	return err_remedy(e, "--network host does without one; everything on this host's "
 			     "network is then in reach");
+}
+
+int network_make(int place, struct err *e)
+{
+	AUTO_CLOSE int made = make_namespace();
+
+	if (made < 0)
+		return cannot_make(-made, e);
+	return dup3(made, place, O_CLOEXEC) < 0 ? cannot_make(errno, e) : 0;
+}
+
+/* --- beside the caller ------------------------------------------------------------ */
+
+#define STACK_SIZE (16 << 10)
+
+static int make_beside(void *arg)
+{
+	struct network_maker *m = arg;
+
+	m->made = make_namespace();
+	return 0;
+}
+
+int network_begin(struct network_maker *m, struct err *e)
+{
+	const int flags = CLONE_VM | CLONE_FILES | SIGCHLD;
+
+	m->stack = mem_new(STACK_SIZE);
+	/* clone(2) takes the end of the stack, at a multiple of 16 bytes. */
+	char *end = m->stack + STACK_SIZE;
+	end -= (uintptr_t)end % 16;
+	m->pid = clone(make_beside, end, flags, m);
+	return m->pid < 0 ? err_sys(e, "start a helper process") : 0;
+}
+
+int network_end(struct network_maker *m, struct err *e)
+{
+	const int status = worker_reap(m->pid);
+	AUTO_CLOSE int made = m->made;
+
+	m->pid = 0;
+	own_free(&m->stack);
+	if (status != 0)
+		return err_set(e, ERR_SYSTEM, "a helper process ended with status %#x",
+			       (unsigned)status);
+	return made < 0 ? cannot_make(-made, e) : network_enter(&made, e);
 }
 
 int network_enter(int *place, struct err *e)

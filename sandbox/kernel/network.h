@@ -2,12 +2,33 @@
  *
  * Making the namespace is the slowest single step of a launch: it takes nearly as long
  * as all the mounts together, and does not depend on them.  So another process that
- * shares the table of descriptors (base/worker.h) makes the namespace meanwhile and
- * leaves a descriptor of it; the launch enters the namespace (setns(2)) when all else is
- * done. */
+ * shares the table of descriptors makes the namespace meanwhile and leaves a descriptor of
+ * it; the launch enters the namespace (setns(2)) when all else is done.
+ *
+ *	network_begin		starts that process
+ *	network_end		waits for it, and enters the namespace
+ *
+ * or, where the process has more to do than that, in a worker of the caller's
+ * (base/worker.h): network_place(), network_make() and network_enter(). */
 #pragma once
+#include <sys/types.h>
 
 struct err;
+
+/* The process that makes the namespace.  It shares its maker's memory: a copy would cost both
+ * of them page faults. */
+struct network_maker {
+	pid_t pid;   /* 0: there is none */
+	int made;    /* the descriptor of the namespace, or a negative errno; the process
+		      * writes it */
+	char *stack; /* owned: the process's */
+};
+
+/* Starts the process.  `m` must be zeroed, and stay where it is until network_end(). */
+int network_begin(struct network_maker *m, struct err *e);
+
+/* Waits for the process's end, and enters the namespace. */
+int network_end(struct network_maker *m, struct err *e);
 
 /* Reserves the descriptor number at which network_make() puts the namespace. */
 int network_place(struct err *e);

@@ -81,9 +81,10 @@ struct child {
 	int queues;    /* a mount of the POSIX message queues; -1: none */
 	int server; /* the socket to the process that serves the root; -1: none */
 	struct mounted mounted;
-	int network;
+	int network; /* with a gateway: the sandbox's network namespace */
 	int gateway; /* the network namespace of hutch-gate; -1: none */
-	struct worker helper;
+	struct worker helper;	       /* with a gateway */
+	struct network_maker maker;    /* without one */
 	uint32_t outer_uid, outer_gid; /* with a netns: the ids of this user in the user
 					* namespace that owns it */
 };
@@ -140,14 +141,28 @@ static int hand_out(int failure, enum handed what, int fd, struct err *e)
 static int help(void *arg, void *result, struct err *e)
 {
 	const struct child *c = arg;
-	const int gateway = c->parts->gateway;
 
 	(void)result;
-	if (gateway > 0 && network_make(c->gateway, e) < 0)
+	if (network_make(c->gateway, e) < 0 || network_make(c->network, e) < 0)
 		return -1;
-	if (network_make(c->network, e) < 0)
+	return egress_connect(c->parts->gateway, c->network, c->gateway, e);
+}
+
+static int start_helper(struct child *c, struct err *e)
+{
+	/* With CLONE_FILES, a descriptor that the helper opens is open in the child
+	 * too. */
+	const struct worker_task task = { .name = "a helper process",
+					  .work = help,
+					  .arg = c,
+					  .has_all_fds = true,
+					  .flags = CLONE_FILES };
+
+	c->network = network_place(e);
+	if (c->network < 0)
 		return -1;
-	return gateway > 0 ? egress_connect(gateway, c->network, c->gateway, e) : 0;
+	c->gateway = network_place(e);
+	return c->gateway < 0 ? -1 : worker_start(&task, &c->helper, e);
 }
 
 /* Needs: all capabilities over the new user namespace, which a process has there even
@@ -159,22 +174,9 @@ static int help(void *arg, void *result, struct err *e)
  * the first. */
 static int stage_helper(struct child *c, struct err *e)
 {
-	/* With CLONE_FILES, a descriptor that the helper opens is open in the child
-	 * too.  CLONE_VM is left out: with it, the two would share errno. */
-	const struct worker_task task = { .name = "a helper process",
-					  .work = help,
-					  .arg = c,
-					  .has_all_fds = true,
-					  .flags = CLONE_FILES };
-
 	if (!has_network(c))
 		return 0;
-	c->network = network_place(e);
-	if (c->network < 0)
-		return -1;
-	if (c->parts->gateway > 0 && (c->gateway = network_place(e)) < 0)
-		return -1;
-	return worker_start(&task, &c->helper, e);
+	return c->parts->gateway > 0 ? start_helper(c, e) : network_begin(&c->maker, e);
 }
 
 /* Clears a negative oom_score_adj that the child has inherited from the caller.  Such a
@@ -369,6 +371,13 @@ static int stage_landlock(struct child *c, struct err *e)
 	return enter_landlock(c, e);
 }
 
+static int await_network(struct child *c, struct err *e)
+{
+	if (c->parts->gateway <= 0)
+		return network_end(&c->maker, e);
+	return worker_wait(&c->helper, NULL, e) < 0 ? -1 : network_enter(&c->network, e);
+}
+
 /* Needs: CAP_SYS_ADMIN over all namespaces.  Does: waits for the helper, enters the
  * network namespace, and sets sysctls that limit what the sandbox can use up.  Leaves:
  * only the network of the sandbox in reach.
@@ -379,8 +388,7 @@ static int stage_network(struct child *c, struct err *e)
 {
 	const struct plan *p = c->parts->plan;
 
-	if (has_network(c) &&
-	    (worker_wait(&c->helper, NULL, e) < 0 || network_enter(&c->network, e) < 0))
+	if (has_network(c) && await_network(c, e) < 0)
 		return -1;
 	return rlimits_apply_sysctls(c->mounted.sysctls, p->sysctls, p->sysctl_count, e);
 }

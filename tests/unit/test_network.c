@@ -51,13 +51,10 @@ static int make(void *arg, void *result, struct err *e)
 	return network_make(*(const int *)arg, e);
 }
 
-static void play_enter(void *arg)
+static void enter_by_worker(void)
 {
-	unsigned before = scene_open_fds();
-	struct ifaddrs *all;
 	struct err e;
 
-	(void)arg;
 	int place = network_place(&e);
 	CHECK(place >= 0);
 	const struct worker_task task = { .name = "a helper process",
@@ -67,7 +64,30 @@ static void play_enter(void *arg)
 					  .flags = CLONE_FILES };
 	CHECK(worker_run(&task, NULL, &e) == 0);
 	CHECK(network_enter(&place, &e) == 0);
-	CHECK(place == -1 && waitpid(-1, NULL, WNOHANG) < 0);
+	CHECK(place == -1);
+}
+
+static void enter_beside(void)
+{
+	struct network_maker m = { 0 };
+	struct err e;
+
+	CHECK(network_begin(&m, &e) == 0);
+	CHECK(m.pid > 0);
+	CHECK(network_end(&m, &e) == 0);
+	CHECK(m.pid == 0 && !m.stack);
+}
+
+static void play_enter(void *arg)
+{
+	unsigned before = scene_open_fds();
+	struct ifaddrs *all;
+
+	if (*(const bool *)arg)
+		enter_beside();
+	else
+		enter_by_worker();
+	CHECK(waitpid(-1, NULL, WNOHANG) < 0);
 	CHECK(scene_open_fds() == before);
 	CHECK(getifaddrs(&all) == 0 && all);
 	for (const struct ifaddrs *at = all; at; at = at->ifa_next) {
@@ -80,8 +100,57 @@ static void play_enter(void *arg)
 
 static void test_loopback_alone_and_at_once(void **state)
 {
+	bool beside = false;
+
 	(void)state;
-	scene_inside(0, 1000, play_enter, NULL);
+	scene_inside(0, 1000, play_enter, &beside);
+	beside = true;
+	scene_inside(0, 1000, play_enter, &beside);
+}
+
+/* The two processes share errno; the one that makes the namespace never writes to it. */
+static void play_errno(void *arg)
+{
+	struct network_maker m = { 0 };
+	struct err e;
+
+	(void)arg;
+	AUTO_CLOSE int bound =
+		open("/proc/sys/user/max_net_namespaces", O_WRONLY | O_CLOEXEC);
+	CHECK(write(bound, "0", 1) == 1);
+	CHECK(network_begin(&m, &e) == 0);
+	errno = ELIBBAD;
+	CHECK(waitid(P_PID, (id_t)m.pid, &(siginfo_t){ 0 }, WEXITED | WNOWAIT) == 0);
+	CHECK(errno == ELIBBAD && m.made == -ENOSPC);
+	CHECK(network_end(&m, &e) < 0);
+	CHECK(strstr(e.text, "make a network namespace"));
+	CHECK(strstr(e.remedy, "max_net_namespaces"));
+}
+
+static void test_a_process_beside_leaves_errno_alone(void **state)
+{
+	(void)state;
+	scene_inside(0, 0, play_errno, NULL);
+}
+
+static void play_killed(void *arg)
+{
+	struct network_maker m = { 0 };
+	struct err e;
+
+	(void)arg;
+	m.pid = fork();
+	if (m.pid == 0)
+		(void)raise(SIGKILL);
+	m.made = -1;
+	CHECK(network_end(&m, &e) < 0);
+	CHECK(e.kind == ERR_SYSTEM && strstr(e.text, "a helper process"));
+}
+
+static void test_a_killed_process_beside_is_an_error(void **state)
+{
+	(void)state;
+	scene_child(play_killed, NULL);
 }
 
 static void play_refused(void *arg)
@@ -212,6 +281,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_loopback_alone_and_at_once),
+		cmocka_unit_test(test_a_process_beside_leaves_errno_alone),
+		cmocka_unit_test(test_a_killed_process_beside_is_an_error),
 		cmocka_unit_test(test_a_refusal_says_which_bound_it_is),
 		cmocka_unit_test(test_without_a_user_namespace_it_is_refused),
 		cmocka_unit_test(test_abstract_sockets_of_the_host_are_out_of_reach),
