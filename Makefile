@@ -162,7 +162,7 @@ FILES_sandbox/state := holder saved_spec pools registry registry_end registry_lo
     registry_watch state_dir
 USES_sandbox/state := base policy/json policy store
 
-FILES_sandbox/plan := added_user plugin_find image_passwd image image_tool image_user limits lookup lookup_place overlay_lowers protect_missing plan \
+FILES_sandbox/plan := added_user etc_names plugin_find image_passwd image image_tool image_user limits lookup lookup_place overlay_lowers protect_missing plan \
     plan_print plan_rlimits protect_scan store_image volumes
 USES_sandbox/plan := base policy/plugin policy/egress policy protocol store sandbox/kernel
 

@@ -117,7 +117,7 @@ static int grant_host(struct landlock_rules *g, const struct policy *policy,
 		      struct err *e)
 {
 	struct list paths = { 0 };
-	int result = image_list_host(&paths, e);
+	int result = image_list_host(0, &paths, e);
 
 	list_etc(&paths, policy);
 	list_proc(&paths);

@@ -19,6 +19,7 @@
 #include "policy/extra_host.h"
 #include "policy/policy.h"
 #include "sandbox/plan/added_user.h"
+#include "sandbox/plan/etc_names.h"
 #include "sandbox/plan/limits.h"
 #include "sandbox/plan/overlay_lowers.h"
 #include "sandbox/plan/plan.h"
@@ -36,8 +37,7 @@
  * about the host's users or its network, and none has a place for a password or for the
  * name of another host; so npmrc, pip.conf, gitconfig, Maven's settings.xml, R's
  * Renviron.site and ImageMagick's policy.xml are left out.  If a folder also has files
- * of that kind, its other files are listed one by one.  An entry that the host lacks
- * costs one lstat(2). */
+ * of that kind, its other files are listed one by one. */
 static const char *const etc_entries[] = {
 	"/etc/alternatives",
 	"/etc/ca-certificates",
@@ -170,41 +170,41 @@ static void add_host_path(struct plan *p, const char *source, const char *target
 	s->is_dir = S_ISDIR(st.st_mode);
 }
 
-static int list_etc(struct list *ret, struct err *e)
+static int list_etc(int64_t now, struct list *ret, struct err *e)
 {
-	DIR *etc = opendir("/etc");
-	struct dirent *entry;
+	static const struct etc_wanted wanted = {
+		.folder = "/etc",
+		.paths = etc_entries,
+		.path_count = ARRAY_LEN(etc_entries),
+		.prefixes = etc_prefixes,
+		.prefix_count = ARRAY_LEN(etc_prefixes),
+	};
+	struct list names = { 0 };
+	const int found = etc_names(&wanted, now, &names, e);
 
-	if (!etc)
-		return errno == ENOENT ? 0 : err_sys(e, "list /etc");
-	while ((entry = readdir(etc)))
-		for (size_t i = 0; i < ARRAY_LEN(etc_prefixes); i++)
-			if (!strncmp(entry->d_name, etc_prefixes[i],
-				     strlen(etc_prefixes[i])))
-				list_addf(ret, "/etc/%s", entry->d_name);
-	(void)closedir(etc); /* errors do not matter: the folder was only read */
-	for (size_t i = 0; i < ARRAY_LEN(etc_entries); i++)
-		list_add(ret, etc_entries[i]);
-	return 0;
+	for (size_t i = 0; found == 0 && i < names.count; i++)
+		list_add(ret, names.items[i]);
+	list_done(&names);
+	return found;
 }
 
-int image_list_host(struct list *ret, struct err *e)
+int image_list_host(int64_t now, struct list *ret, struct err *e)
 {
 	static const char *const roots[] = { "/usr", "/bin", "/sbin", "/lib", "/lib32",
 					     "/lib64", "/libx32", "/nix/store" };
 
 	for (size_t i = 0; i < ARRAY_LEN(roots); i++)
 		list_add(ret, roots[i]);
-	return list_etc(ret, e);
+	return list_etc(now, ret, e);
 }
 
 static int add_host_paths(struct plan *p, struct err *e)
 {
 	struct list paths = { 0 };
-	int listed = image_list_host(&paths, e);
 	struct timespec now;
 
 	(void)clock_gettime(CLOCK_REALTIME_COARSE, &now); /* never fails for this clock */
+	const int listed = image_list_host(clock_ns(&now), &paths, e);
 	for (size_t i = 0; listed == 0 && i < paths.count; i++)
 		add_host_path(p, paths.items[i], paths.items[i], clock_ns(&now));
 	list_done(&paths);

@@ -192,6 +192,9 @@ etc_of_everything() {
 	[ "$(state_of "$HOME")" = "$before" ]
 	[ "$(echo "$XDG_RUNTIME_DIR"/* "$XDG_RUNTIME_DIR"/hutch/.[!.]*)" = \
 		"$XDG_RUNTIME_DIR/hutch $XDG_RUNTIME_DIR/hutch/.etc" ]
+	box true # keeps the names of /etc, since there is a folder for them now
+	[ "$(echo "$XDG_RUNTIME_DIR"/hutch/.[!.]*)" = \
+		"$XDG_RUNTIME_DIR/hutch/.etc $XDG_RUNTIME_DIR/hutch/.etc-names" ]
 	before=$(state_of "$XDG_RUNTIME_DIR")
 	box true
 	[ "$(state_of "$XDG_RUNTIME_DIR")" = "$before" ]

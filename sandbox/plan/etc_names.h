@@ -1,0 +1,28 @@
+/* etc_names -- which entries of the host's /etc a sandbox may show.
+ *
+ * To list a folder of some hundred entries takes longer than to look at the few dozen that
+ * are wanted.  So the names that were found are kept in a file of the state folder, together
+ * with device, inode and time of change of the folder.  The kernel changes that time with
+ * each name that is added or removed, and a folder whose time is the same has the same
+ * names.  The file tells names only: the caller looks at each entry itself. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+struct list;
+
+struct etc_wanted {
+	const char *folder;	  /* "/etc" */
+	const char *const *paths; /* absolute, below the folder */
+	size_t path_count;
+	const char *const *prefixes; /* beginnings of names in the folder */
+	size_t prefix_count;
+};
+
+/* Adds to `ret`, an empty list, the entries that begin with one of the prefixes, then those
+ * of the paths whose first component the folder has.  A folder that does not exist has none.
+ * `now` is the time of CLOCK_REALTIME_COARSE before the call, in ns.  The kernel's time of a
+ * change may be as coarse as a tick of that clock: the names of a folder that has changed
+ * within this tick are not kept, since it may change again without another time. */
+int etc_names(const struct etc_wanted *w, int64_t now, struct list *ret, struct err *e);
