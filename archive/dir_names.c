@@ -1,5 +1,6 @@
 #include "archive/dir_names.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -17,18 +18,19 @@ struct kernel_dirent {
 	char name[];
 };
 
-static void add_name(struct dir_names *r, const char *name)
+static void add_name(struct dir_names *r, const char *name, uint8_t type)
 {
 	size_t len = strlen(name) + 1;
 
 	if (!strcmp(name, ".") || !strcmp(name, ".."))
 		return;
-	if (r->len + len > r->room) {
-		r->room = 2 * (r->len + len);
+	if (r->len + len + 1 > r->room) {
+		r->room = 2 * (r->len + len + 1);
 		r->text = mem_resize(r->text, r->room, 1);
 	}
 	memcpy(r->text + r->len, name, len);
-	r->len += len;
+	r->text[r->len + len] = (char)type;
+	r->len += len + 1;
 	r->count++;
 }
 
@@ -41,7 +43,7 @@ int dir_names_read(int folder, size_t max, struct dir_names *ret)
 	while ((got = syscall(SYS_getdents64, folder, chunk, sizeof(chunk))) > 0) {
 		for (long at = 0; at < got;) {
 			const struct kernel_dirent *d = (void *)(chunk + at);
-			add_name(ret, d->name);
+			add_name(ret, d->name, d->type);
 			at += d->reclen;
 		}
 		if (ret->len > max) {
@@ -74,7 +76,7 @@ void dir_names_sort(struct dir_names *r)
 	r->sorted = mem_new(r->count * sizeof(*r->sorted));
 	for (size_t i = 0; i < r->count; i++) {
 		r->sorted[i] = at;
-		at += strlen(at) + 1;
+		at += strlen(at) + 2;
 	}
 	if (r->count > 1)
 		qsort(r->sorted, r->count, sizeof(*r->sorted), by_bytes);
@@ -88,8 +90,13 @@ const char *dir_names_next(struct dir_names *r)
 	if (r->next == r->len)
 		return NULL;
 	const char *name = r->text + r->next;
-	r->next += strlen(name) + 1;
+	r->next += strlen(name) + 2;
 	return name;
+}
+
+bool dir_names_is_file(const char *name)
+{
+	return name[strlen(name) + 1] == DT_REG;
 }
 
 ssize_t dir_names_find(const struct dir_names *r, const char *name)

@@ -3,11 +3,13 @@
  *
  * The zero object is an empty list. */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
 struct dir_names {
-	char *text; /* owned; the names one after the other, each with its final 0 */
+	char *text; /* owned; the names one after the other, each with its final 0 and
+		     * one byte with its type */
 	size_t len, room, next;
 	const char **sorted; /* owned; pointers into `text`; NULL before
 			      * dir_names_sort() */
@@ -26,6 +28,10 @@ void dir_names_sort(struct dir_names *r);
 
 /* Returns the next name of the list, or NULL after the last one. */
 const char *dir_names_next(struct dir_names *r);
+
+/* Returns whether the folder's entry says that `name`, which is one of the list's own
+ * strings, is a regular file.  False also on a file system whose entries do not tell. */
+bool dir_names_is_file(const char *name);
 
 /* Returns the index of `name` in `sorted`, or -1. */
 ssize_t dir_names_find(const struct dir_names *r, const char *name);

@@ -126,7 +126,7 @@ static int put_small(struct pack *p, int fd, const struct pack_item *i, uint64_t
 		     struct err *e)
 {
 	uint8_t *to = room_for(p, (size_t)size + 1);
-	ssize_t got = io_read_full(fd, to, (size_t)size + 1);
+	ssize_t got = io_read_sized(fd, to, (size_t)size);
 
 	if (got < 0)
 		pack_tell(p, i->as, err_words(errno));

@@ -42,6 +42,23 @@ ssize_t io_read_full(int fd, void *data, size_t len)
 	return (ssize_t)got;
 }
 
+ssize_t io_read_sized(int fd, void *data, size_t size)
+{
+	size_t got = 0;
+
+	do {
+		ssize_t n = read(fd, (char *)data + got, size + 1 - got);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		if (n == 0)
+			break;
+		got += (size_t)n;
+	} while (got < size);
+	return (ssize_t)got;
+}
+
 int io_read_file(int fd, const char *name, size_t max, char **ret_data,
 		 size_t *ret_len, struct err *e)
 {

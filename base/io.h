@@ -16,6 +16,11 @@ int io_write_all(int fd, const void *data, size_t len);
  * read, or -1 with errno set. */
 ssize_t io_read_full(int fd, void *data, size_t len);
 
+/* Reads a regular file that should have `size` bytes left, into room for one byte more.
+ * Returns the number of bytes read, `size` + 1 if there are more, or -1 with errno set.
+ * One read(2) is enough if the file has `size` bytes: it asked for one more. */
+ssize_t io_read_sized(int fd, void *data, size_t size);
+
 /* Reads a regular file or a pipe to its end into new memory, with a NUL behind the
  * content.  A file of more than `max` bytes is ERR_LIMIT.  `name` is for messages.
  * The caller frees *ret_data. */

@@ -325,6 +325,7 @@ static void write_tar(const void *arg, int folder, int in, void *result)
 	(void)in;
 	w.scan = (struct upper_scan){ .context = &w,
 				      .on_left_out = on_left_out,
+				      .trusts_types = true,
 				      .reserved = WHITEOUT };
 	w.pack = (struct pack){ .out = JAIL_OUT,
 				.newest = order->newest,

@@ -73,6 +73,12 @@ static void on_left_out(void *context, const char *path, const char *why)
 }
 
 /* Sends a file's content.  The file may be growing without end, so at most one piece
+static ssize_t read_piece(struct teller *t, int fd, uint64_t size)
+{
+	return size < PIECE ? io_read_sized(fd, t->piece, (size_t)size)
+			    : io_read_full(fd, t->piece, PIECE);
+}
+
  * more than the announced size is sent. */
 static void put_content(struct teller *t, int fd, uint64_t size)
 {
@@ -82,7 +88,7 @@ static void put_content(struct teller *t, int fd, uint64_t size)
 	uint8_t verdict;
 
 	while (n == PIECE && sent <= size && !t->is_closed &&
-	       (n = io_read_full(fd, t->piece, PIECE)) > 0) {
+	       (n = read_piece(t, fd, size)) > 0) {
 		uint32_t len = (uint32_t)n;
 		put(t, &len, sizeof(len));
 		put(t, t->piece, len);

@@ -169,7 +169,9 @@ static int look_at(struct upper_scan *d, const char *name, struct upper_scan_ite
 				     "a name that would mean something else there");
 		return 0;
 	}
-	if (fstatat(i.at, name, &i.st, AT_SYMLINK_NOFOLLOW) < 0) {
+	if (d->trusts_types && dir_names_is_file(name)) {
+		i.st.st_mode = S_IFREG;
+	} else if (fstatat(i.at, name, &i.st, AT_SYMLINK_NOFOLLOW) < 0) {
 		upper_scan_leave_out(d, i.path, err_words(errno));
 		return 0;
 	}

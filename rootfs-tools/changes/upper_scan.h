@@ -53,7 +53,8 @@ struct upper_scan_item {
 	const char *name; /* the item's name in the folder `at` */
 	int fd;		  /* borrowed: the folder itself, open, if the item is a folder;
 			   * else -1 */
-	struct stat st;	  /* the item's stat; not set for UPPER_SCAN_FOLDER_END */
+	struct stat st;	  /* the item's stat; not set for UPPER_SCAN_FOLDER_END, and of a
+			   * file that was not looked at only st_mode: S_IFREG */
 	bool is_opaque;	  /* the folder is opaque: the same folder of lower layers is
 			   * hidden, with all in it */
 	bool is_covered;  /* this folder or one above it is opaque */
@@ -66,6 +67,9 @@ struct upper_scan {
 	void (*on_left_out)(void *context, const char *path, const char *why);
 	uint64_t entries_max; /* limit of the number of entries; more are ERR_LIMIT; 0:
 			       * UPPER_SCAN_ENTRIES_MAX */
+	/* Files that the folder's entry says are regular ones are not looked at, since
+	 * the caller opens them. */
+	bool trusts_types;
 	/* Names with this prefix are left out; NULL: none are. */
 	const char *reserved;
 	/* Counts so far. */

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -92,6 +93,25 @@ static void test_an_early_end_is_a_short_count(void **state)
 	(void)close(ends[1]);
 	assert_int_equal(io_read_full(ends[0], got, sizeof(got)), 3);
 	(void)close(ends[0]);
+}
+
+static void test_a_file_of_the_expected_size_is_told_from_others(void **state)
+{
+	AUTO_CLOSE int fd = memfd_create("file", MFD_CLOEXEC);
+	char got[6];
+
+	(void)state;
+	assert_int_equal(write(fd, "12345", 5), 5);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	assert_int_equal(io_read_sized(fd, got, 5), 5);
+	assert_memory_equal(got, "12345", 5);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	assert_int_equal(io_read_sized(fd, got, 4), 5);
+	assert_int_equal(lseek(fd, 2, SEEK_SET), 2);
+	assert_int_equal(io_read_sized(fd, got, 5), 3);
+	assert_memory_equal(got, "345", 3);
+	assert_int_equal(io_read_sized(-1, got, 5), -1);
+	assert_int_equal(errno, EBADF);
 }
 
 static void test_failures_are_minus_one_with_errno(void **state)
@@ -204,6 +224,7 @@ int main(void)
 		cmocka_unit_test(test_much_goes_through_a_pipe_whole),
 		cmocka_unit_test(test_interruptions_do_not_show),
 		cmocka_unit_test(test_an_early_end_is_a_short_count),
+		cmocka_unit_test(test_a_file_of_the_expected_size_is_told_from_others),
 		cmocka_unit_test(test_failures_are_minus_one_with_errno),
 		cmocka_unit_test(test_a_file_is_read_whole_or_refused_at_the_bound),
 		cmocka_unit_test(test_an_endless_file_is_refused),
