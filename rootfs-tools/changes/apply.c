@@ -16,9 +16,14 @@ bool apply_does_nothing(const struct apply *a)
 	return a->is_dry || a->is_judging;
 }
 
-/* Reports a refused change.  Returns 1: this change is refused, and the walk goes on. */
+/* Reports a refused change.  Returns 1: this change is refused, and the walk goes on,
+ * unless it is a probe: that reports nothing, and ends. */
 int apply_refuse(struct apply *a, const char *path, const char *why)
 {
+	if (a->is_probing) {
+		a->has_doubt = true;
+		return 1;
+	}
 	a->refused++;
 	a->is_stopped = a->is_whole && !a->is_judging;
 	repository_break(a->repositories, path, why);
@@ -68,10 +73,8 @@ static bool is_chosen(const struct apply *a, const struct meeting *m)
 	       (m->is_on_way && chosen_is_above(a->chosen, m->path));
 }
 
-static int on_meeting(void *context, const struct meeting *m, struct err *e)
+static int meet(struct apply *a, const struct meeting *m, struct err *e)
 {
-	struct apply *a = context;
-
 	if (!is_chosen(a, m))
 		return 0;
 	if (m->at < 0) /* the host has no parent folder: it was refused, or not made
@@ -90,6 +93,15 @@ static int on_meeting(void *context, const struct meeting *m, struct err *e)
 	if (!m->is_on_way && a->on_done)
 		a->on_done(a->context, m);
 	return 0;
+}
+
+static int on_meeting(void *context, const struct meeting *m, struct err *e)
+{
+	struct apply *a = context;
+
+	if (meet(a, m, e) < 0)
+		return -1;
+	return a->has_doubt ? err_set(e, ERR_REFUSED, "a change may be refused") : 0;
 }
 
 /* --- all ------------------------------------------------------------ */
@@ -112,6 +124,7 @@ void apply_done(struct apply *a)
 	list_done(&a->closed);
 	list_done(&a->shut);
 	list_done(&a->opened);
+	own_free(&a->place.path);
 	own_free(&a->held);
 }
 
@@ -119,6 +132,7 @@ static void sweep_folder(void *context, int at)
 {
 	struct apply *a = context;
 
+	own_free(&a->place.path);
 	if (!apply_does_nothing(a))
 		apply_remove_temporary(a, at);
 }

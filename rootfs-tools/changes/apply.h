@@ -18,7 +18,8 @@
  * `is_forced`.
  *
  * A caller that wants all or nothing walks the changes twice: the first walk only
- * checks them, the second one makes them.  A change that still fails in the second walk
+ * checks them, the second one makes them.  The first walk needs content only if something
+ * may be refused, so it is tried without any (is_probing).  A change that still fails in the second walk
  * (disk full, text file busy) ends the apply, and the remaining changes are reported as
  * not done.  The folder of a git repository (rootfs-tools/changes/repository.h) is
  * applied completely or not at all even where a part of the changes is allowed. */
@@ -37,6 +38,16 @@ struct repositories;
 
 #define APPLY_TEMPORARY ".hutch-apply-"
 
+/* A folder of the host in which something is to be changed, and what stands against
+ * that.  It is found out once for all changes in the folder. */
+struct apply_place {
+	char *path;	    /* owned; NULL: none */
+	bool is_own;	    /* hutch's own, or it cannot be looked at */
+	int error;	    /* errno of faccessat(2); 0: this user may write there */
+	const char *fixed;  /* why not even the owner can change it; NULL: nothing */
+	const char *sticky; /* why others' entries cannot be changed; NULL: nothing */
+};
+
 struct apply {
 	int dir;		   /* borrowed: the host's folder */
 	const struct list *wanted; /* the paths to apply, as in changes_walk.h; NULL:
@@ -52,6 +63,10 @@ struct apply {
 	bool is_dry;	 /* nothing is changed on the host */
 	bool is_judging; /* nothing is changed on the host: this walk only checks changes
 			  * and finds repositories with refused changes */
+	bool is_probing; /* with is_judging: the stream has no content, and the walk ends
+			  * at the first change that may be refused */
+	bool has_doubt;	 /* is_probing is set and there is such a change: only a walk
+			  * with content tells */
 	bool is_whole;	 /* all or nothing: after one refusal no other change is made */
 	bool is_stopped; /* is_whole is set and a change was refused; the caller sets it
 			  * after a refusal in another folder */
@@ -79,6 +94,7 @@ struct apply {
 	struct list shut;   /* the folder that was refused last; empty: none */
 	struct list opened; /* folders that get a new mode, from the top down to the
 			     * current one */
+	struct apply_place place;
 	char *held;	    /* owned: content of a small file, while it is compared */
 	size_t held_len;
 	char temporary[sizeof(APPLY_TEMPORARY) + 32];

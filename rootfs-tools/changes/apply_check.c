@@ -1,5 +1,7 @@
 /* Finds out which changes are refused, before any is made. */
+#include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -77,16 +79,14 @@ static bool is_to_be_opened(struct apply *a, const struct meeting *m)
 
 /* Returns why rename(2) cannot move the existing file or folder aside, or NULL if it
  * can. */
-static const char *why_fixed(const struct meeting *m, bool is_mode)
+static const char *why_fixed(const struct apply *a, const struct meeting *m, bool is_mode)
 {
-	const char *why = rmdir_check_fixed(m->at, "");
-	struct stat at;
+	const char *why = a->place.fixed;
 
 	if (!why && m->exists)
 		why = rmdir_check_fixed(m->at, m->name);
-	if (!why && m->exists && !is_mode && m->host.st_uid != geteuid() &&
-	    fstat(m->at, &at) == 0)
-		why = rmdir_check_sticky(&at);
+	if (!why && m->exists && !is_mode && m->host.st_uid != geteuid())
+		why = a->place.sticky;
 	return why;
 }
 
@@ -104,26 +104,45 @@ static int check_rights(struct apply *a, const struct meeting *m)
 				    "mode");
 	if (is_mode && apply_does_nothing(a))
 		list_add(&a->opened, m->path);
-	if (!is_mode && !is_open && faccessat(m->at, ".", W_OK | X_OK, AT_EACCESS) < 0)
+	errno = a->place.error;
+	if (!is_mode && !is_open && errno)
 		return apply_refuse_errno(a, m->path,
 					  "write to the folder that it is in");
-	const char *why = why_fixed(m, is_mode);
+	const char *why = why_fixed(a, m, is_mode);
 	return why ? apply_refuse(a, m->path, why) : 0;
+}
+
+/* Looks at the folder that the path is in, unless the last change was in it, too. */
+static void look_at_place(struct apply *a, const struct meeting *m)
+{
+	const size_t len = strlen(m->path) - strlen(m->name);
+	struct apply_place *p = &a->place;
+	struct stat at;
+
+	if (p->path && !strncmp(p->path, m->path, len) && !p->path[len])
+		return;
+	free(p->path);
+	*p = (struct apply_place){ .path = text_format("%.*s", (int)len, m->path) };
+	p->is_own = fstat(m->at, &at) < 0 || inodes_has(&a->own, &at);
+	if (p->is_own)
+		return;
+	p->error = faccessat(m->at, ".", W_OK | X_OK, AT_EACCESS) < 0 ? errno : 0;
+	p->fixed = rmdir_check_fixed(m->at, "");
+	p->sticky = rmdir_check_sticky(&at);
 }
 
 /* Checks the path of a change and its parent folder.  Returns 0 if a file may be
  * created or replaced there. */
 static int check_place(struct apply *a, const struct meeting *m)
 {
-	struct stat at;
-
 	if (m->item && m->item->kind == CHANGES_STREAM_FIFO)
 		return apply_refuse(a, m->path, "is a FIFO, and these are not applied");
 	if (!strncmp(m->name, APPLY_TEMPORARY, strlen(APPLY_TEMPORARY)))
 		return apply_refuse(a, m->path, "has a name of hutch's own");
 	if (m->at < 0) /* the parent folder does not exist yet */
 		return 0;
-	if (fstat(m->at, &at) < 0 || inodes_has(&a->own, &at))
+	look_at_place(a, m);
+	if (a->place.is_own)
 		return apply_refuse(a, m->path, "is in a folder of hutch's own");
 	return m->is_on_way && m->exists ? 0 : check_rights(a, m);
 }
@@ -149,12 +168,20 @@ int apply_check_unchanged(struct apply *a, const struct meeting *m)
 
 /* --- whether it may be changed at all -------------------------------------- */
 
+int apply_is_same(struct apply *a, const struct meeting *m, struct err *e)
+{
+	if (!a->is_probing)
+		return changes_walk_is_same(m, e);
+	a->has_doubt = true;
+	return 1;
+}
+
 /* Checks a protected path.  If the sandbox wrote the same content to a protected file,
  * that is no change.  Returns 1 if the change is refused, or if there is no change. */
 static int check_guarded(struct apply *a, const struct meeting *m, struct err *e)
 {
 	AUTO_FREE char *why = apply_protect_why(&a->protect, m);
-	int is_same = why && m->may_be_same ? changes_walk_is_same(m, e) : 0;
+	int is_same = why && m->may_be_same ? apply_is_same(a, m, e) : 0;
 
 	if (!why || is_same != 0)
 		return is_same;
@@ -184,7 +211,7 @@ static int check_others(struct apply *a, const struct meeting *m, struct err *e)
 
 	if (a->is_judging || (!a->is_stopped && !r) || (m->is_on_way && m->exists))
 		return 0;
-	int is_same = m->may_be_same ? changes_walk_is_same(m, e) : 0;
+	int is_same = m->may_be_same ? apply_is_same(a, m, e) : 0;
 	if (is_same != 0)
 		return is_same;
 	return a->is_stopped ? apply_refuse(a, m->path, NOT_TRIED)
@@ -210,7 +237,7 @@ int apply_check(struct apply *a, const struct meeting *m, struct err *e)
 	    !apply_is_changed(a, &m->host))
 		return 0;
 	if (result == 0 && m->may_be_same && apply_does_nothing(a))
-		result = changes_walk_is_same(m, e);
+		result = apply_is_same(a, m, e);
 	if (result == 0 && !(m->may_be_same && !apply_does_nothing(a)))
 		result = apply_check_unchanged(a, m);
 	return result;

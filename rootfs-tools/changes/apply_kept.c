@@ -78,7 +78,7 @@ bool apply_kept_does_nothing(const struct apply_kept *k)
  * file. */
 static uint32_t sent_along(const struct apply_kept *k, const struct apply *a)
 {
-	if (k->is_sweeping || a->wanted->count || a->chosen)
+	if (a->wanted->count || a->chosen)
 		return 0;
 	return apply_kept_does_nothing(k) ? CHANGES_STREAM_SMALLEST
 					  : CHANGES_STREAM_SMALL;
@@ -92,11 +92,14 @@ static int make_changes(const struct apply_kept *k, struct apply *a, int upper,
 
 	if (apply_begin(a, e) < 0)
 		return -1;
-	int result = changes_stream_begin_with_content(&t, upper, sent_along(k, a), e);
+	const bool is_bare = k->is_sweeping || a->is_probing;
+	int result = is_bare ? changes_stream_begin_bare(&t, upper, e)
+			     : changes_stream_begin_with_content(&t, upper,
+								 sent_along(k, a), e);
 	if (result == 0)
 		result = k->is_sweeping ? apply_sweep(a, &t, e) : apply_all(a, &t, e);
 	changes_stream_done(&t);
-	return result;
+	return a->has_doubt ? 0 : result;
 }
 
 /* Waits until the applied files are on disk: apply_kept_settle() then removes the kept
@@ -143,6 +146,7 @@ static int walk(struct apply_kept *k, size_t number, struct err *e)
 			   .protects = k->takes_protected ? NULL : &c->protects,
 			   .is_dry = k->is_dry,
 			   .is_judging = k->is_judging,
+			   .is_probing = k->is_probing,
 			   .is_whole = !k->takes_parts,
 			   .is_stopped = !k->takes_parts && k->refused,
 			   .repositories = &k->broken[number],
@@ -154,6 +158,7 @@ static int walk(struct apply_kept *k, size_t number, struct err *e)
 	int result = make_changes(k, &a, upper, e);
 	if (result == 0)
 		result = write_to_disk(k, &a, e);
+	k->has_doubt = k->has_doubt || a.has_doubt;
 	add_up(k, &a);
 	apply_done(&a);
 	return result;
@@ -163,7 +168,8 @@ static int walk(struct apply_kept *k, size_t number, struct err *e)
 
 static int walk_all(struct apply_kept *k, struct err *e)
 {
-	for (size_t i = 0; i < k->changes.cow.count; i++)
+	for (size_t i = 0; i < k->changes.cow.count && !(k->is_probing && k->has_doubt);
+	     i++)
 		if (walk(k, i, e) < 0)
 			return -1;
 	return 0;
@@ -197,6 +203,19 @@ static int sweep(struct apply_kept *k, struct err *e)
 	return result;
 }
 
+/* Checks all changes without reading any content.  k->has_doubt says that this does not
+ * tell whether some are refused. */
+static int probe(struct apply_kept *k, struct err *e)
+{
+	k->is_probing = true;
+	const int result = walk_all(k, e);
+	k->is_probing = false;
+	if (k->has_doubt)
+		k->refused = k->protected = k->changed = k->left_out = 0;
+	own_free(&k->first);
+	return result;
+}
+
 /* Checks all changes without making any.  If some are refused and the caller wants all
  * or nothing, k->is_judging stays set, so that no change is made. */
 static int judge(struct apply_kept *k, struct err *e)
@@ -204,7 +223,7 @@ static int judge(struct apply_kept *k, struct err *e)
 	k->is_judging = true;
 	if (k->was_killed && !k->is_dry && sweep(k, e) < 0)
 		return -1;
-	if (walk_all(k, e) < 0)
+	if (probe(k, e) < 0 || (k->has_doubt && walk_all(k, e) < 0))
 		return -1;
 	k->done = 0;
 	if (k->refused && !k->takes_parts)

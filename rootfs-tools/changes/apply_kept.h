@@ -41,7 +41,7 @@ struct apply_kept {
 	char *first; /* owned: the first entry that cannot be applied, and why; may be
 		      * NULL */
 	/* Private. */
-	bool is_sweeping;
+	bool is_sweeping, is_probing, has_doubt; /* as in apply.h */
 	bool was_killed; /* an earlier apply was killed, and may have left temporary
 			  * files */
 	int applying, record; /* owned descriptors: the lock file, and the record of

@@ -35,6 +35,7 @@ struct teller {
 	uint8_t *piece; /* owned */
 	uint32_t along; /* content of files of at most so many bytes is sent without a
 			 * request */
+	bool is_bare;	/* no content is sent, and no file is opened */
 	bool is_closed; /* the reader has closed its end */
 };
 
@@ -72,13 +73,13 @@ static void on_left_out(void *context, const char *path, const char *why)
 	put_item(context, &h, path, why);
 }
 
-/* Sends a file's content.  The file may be growing without end, so at most one piece
 static ssize_t read_piece(struct teller *t, int fd, uint64_t size)
 {
 	return size < PIECE ? io_read_sized(fd, t->piece, (size_t)size)
 			    : io_read_full(fd, t->piece, PIECE);
 }
 
+/* Sends a file's content.  The file may be growing without end, so at most one piece
  * more than the announced size is sent. */
 static void put_content(struct teller *t, int fd, uint64_t size)
 {
@@ -127,17 +128,22 @@ static void changes_stream_file(struct teller *t, struct upper_scan_item *d)
 	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 	struct stat st;
 
-	AUTO_CLOSE int fd = openat(d->at, d->name, flags);
+	AUTO_CLOSE int fd = t->is_bare ? -1 : openat(d->at, d->name, flags);
 	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
 		d->st = st;
 	else
 		own_close(&fd);
+	if (fd < 0 && !t->is_bare &&
+	    fstatat(d->at, d->name, &d->st, AT_SYMLINK_NOFOLLOW) < 0) {
+		on_left_out(t, d->path, err_words(errno));
+		return;
+	}
 	struct changes_stream_head h = head_of(d, CHANGES_STREAM_FILE);
 	h.size = (uint64_t)d->st.st_size;
 	bool is_along = t->along && h.size <= t->along;
-	h.flags |= is_along ? CHANGES_STREAM_ALONG : 0;
+	h.flags |= t->is_bare ? CHANGES_STREAM_BARE : is_along ? CHANGES_STREAM_ALONG : 0;
 	put_item(t, &h, d->path, "");
-	if (is_along || is_asked(t))
+	if (!t->is_bare && (is_along || is_asked(t)))
 		put_content(t, fd, h.size);
 }
 
@@ -179,6 +185,7 @@ static void changes_stream_one(struct teller *t, struct upper_scan_item *d)
 struct order {
 	int upper, fd, leash;
 	uint32_t along;
+	bool is_bare;
 	const struct idmaps *ranges;
 };
 
@@ -186,14 +193,18 @@ static void changes_stream_all(const void *arg, int folder, int in, void *result
 {
 	struct outcome *o = result;
 	const struct order *order = arg;
-	struct teller t = { .along = order->along, .piece = mem_new(PIECE) };
+	struct teller t = { .along = order->along,
+			    .is_bare = order->is_bare,
+			    .piece = mem_new(PIECE) };
 	struct upper_scan_item item;
 	struct changes_stream_head end = { .kind = CHANGES_STREAM_ALL };
 	int more = -1;
 
 	(void)in;
 	buffer_init(&t.out, PENDING + CHANGES_STREAM_PATH_MAX);
-	t.scan = (struct upper_scan){ .context = &t, .on_left_out = on_left_out };
+	t.scan = (struct upper_scan){ .context = &t,
+				      .on_left_out = on_left_out,
+				      .trusts_types = !order->is_bare };
 	if (upper_scan_begin(&t.scan, folder, &o->error) == 0)
 		while (!t.is_closed &&
 		       (more = upper_scan_next(&t.scan, &item, &o->error)) > 0)
@@ -262,6 +273,11 @@ int changes_stream_begin_with_content(struct changes_stream *t, int upper, uint3
 				      struct err *e)
 {
 	return begin(t, &(struct order){ .upper = upper, .along = along }, e);
+}
+
+int changes_stream_begin_bare(struct changes_stream *t, int upper, struct err *e)
+{
+	return begin(t, &(struct order){ .upper = upper, .is_bare = true }, e);
 }
 
 void changes_stream_done(struct changes_stream *t)
@@ -402,6 +418,7 @@ static int take_item(struct changes_stream *t, const struct changes_stream_head 
 	};
 	move_to(t, h);
 	t->state = h->kind != CHANGES_STREAM_FILE    ? CHANGES_STREAM_IDLE
+		   : h->flags & CHANGES_STREAM_BARE  ? CHANGES_STREAM_CONTENTLESS
 		   : h->flags & CHANGES_STREAM_ALONG ? CHANGES_STREAM_IN_CONTENT
 						     : CHANGES_STREAM_ASKABLE;
 	return 1;
@@ -437,6 +454,8 @@ ssize_t changes_stream_read(struct changes_stream *t, const uint8_t **ret, struc
 {
 	uint32_t len;
 
+	if (t->state == CHANGES_STREAM_CONTENTLESS)
+		return err_set(e, ERR_INTERNAL, "its content was not sent");
 	if (t->state == CHANGES_STREAM_ASKABLE && ask(t, ASK_CONTENT, e) < 0)
 		return -1;
 	if (t->state != CHANGES_STREAM_IN_CONTENT)

@@ -62,6 +62,7 @@ struct changes_stream_head {
 					   * path in the lower layer is hidden */
 #define CHANGES_STREAM_ALONG   2u	  /* flag of a file: its content follows without a
 					   * request */
+#define CHANGES_STREAM_BARE 4u		  /* flag of a file: its content is not sent */
 #define CHANGES_STREAM_ALL     255u /* a kind that ends the stream: no more items
 				     * follow */
 
@@ -91,7 +92,8 @@ struct changes_stream {
 	enum {
 		CHANGES_STREAM_IDLE,
 		CHANGES_STREAM_ASKABLE,
-		CHANGES_STREAM_IN_CONTENT
+		CHANGES_STREAM_IN_CONTENT,
+		CHANGES_STREAM_CONTENTLESS /* the file's content cannot be read */
 	} state;
 	uint64_t item_count; /* count of items so far */
 	size_t depth;
@@ -110,6 +112,10 @@ int changes_stream_begin_ranges(struct changes_stream *t, int upper,
  * same way, or leaves it. */
 int changes_stream_begin_with_content(struct changes_stream *t, int upper, uint32_t along,
 				      struct err *e);
+
+/* Begins a stream without any content: no file is opened.  changes_stream_read() of a
+ * file is then an error of the caller's. */
+int changes_stream_begin_bare(struct changes_stream *t, int upper, struct err *e);
 
 /* Begins to read a stream that another process sends already, from the socket `fd`,
  * which `t` then owns. */

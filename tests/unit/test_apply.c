@@ -122,9 +122,10 @@ static int apply(void **state, struct apply *a, struct heard *h)
 	a->on_done = on_done;
 	a->on_refused = on_refused;
 	assert_int_equal(apply_begin(a, &e), 0);
-	int result = h->asks ? changes_stream_begin(&t, changes, &e)
-			     : changes_stream_begin_with_content(
-				       &t, changes, CHANGES_STREAM_SMALL, &e);
+	int result = h->asks	     ? changes_stream_begin(&t, changes, &e)
+		     : a->is_probing ? changes_stream_begin_bare(&t, changes, &e)
+				     : changes_stream_begin_with_content(
+					       &t, changes, CHANGES_STREAM_SMALL, &e);
 	if (result == 0)
 		result = apply_all(a, &t, &e);
 	changes_stream_done(&t);
@@ -302,6 +303,28 @@ static void test_only_content_of_the_wanted_size_comes_along(void **state)
 	changes_stream_done(&t);
 }
 
+static void test_a_bare_stream_has_no_content(void **state)
+{
+	AUTO_FREE char *upper = scene_path(state, "upper");
+	AUTO_CLOSE int changes = open(upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct changes_stream t;
+	struct changes_stream_item item;
+	struct err e = { 0 };
+	const uint8_t *data;
+
+	scene_file(state, "upper/f", "text");
+	assert_int_equal(changes_stream_begin_bare(&t, changes, &e), 0);
+	int first = changes_stream_next(&t, &item, &e);
+	if (first < 0 && e.kind == ERR_REFUSED && strstr(e.text, "jail"))
+		skip();
+	assert_string_equal(item.name, "f");
+	assert_int_equal(item.size, 4);
+	assert_int_equal(changes_stream_read(&t, &data, &e), -1);
+	assert_false(t.is_broken);
+	assert_int_equal(changes_stream_next(&t, &item, &e), 0);
+	changes_stream_done(&t);
+}
+
 static void test_files_of_one_apply_may_be_changed_by_the_next(void **state)
 {
 	AUTO_CLOSE int record = memfd_create("record", MFD_CLOEXEC);
@@ -424,6 +447,54 @@ static void test_a_judgement_finds_what_cannot_be_and_does_nothing(void **state)
 	scene_check_text(state, "host/z", "new");
 	heard_done(&h);
 	repositories_done(&broken);
+}
+
+/* Returns whether a probe of the changes is in doubt; it must refuse none by itself. */
+static bool is_doubted(void **state, struct apply *a)
+{
+	struct heard h = { 0 };
+
+	a->is_judging = a->is_probing = true;
+	const int result = apply(state, a, &h);
+	assert_int_equal(result, a->has_doubt ? -1 : 0);
+	assert_int_equal(h.refused.count, 0);
+	assert_int_equal(a->refused, 0);
+	heard_done(&h);
+	return a->has_doubt;
+}
+
+static void test_a_probe_needs_no_content_where_nothing_is_refused(void **state)
+{
+	scene_file(state, "host/f", "was");
+	scene_file(state, "upper/f", "new");
+	scene_file(state, "upper/other", "other");
+	struct apply a = { .started_ns = LATEST };
+	assert_false(is_doubted(state, &a));
+	assert_int_equal(a.done, 2);
+	scene_check_text(state, "host/f", "was");
+	gone(state, "host/other");
+}
+
+static void test_a_probe_doubts_what_only_content_can_tell(void **state)
+{
+	scene_file(state, "host/f", "same");
+	scene_file(state, "upper/f", "same");
+	struct apply later = { .started_ns = 0 };
+	assert_true(is_doubted(state, &later));
+	struct list protects = { 0 };
+	list_add(&protects, "/f");
+	struct apply guarded = { .started_ns = LATEST, .protects = &protects };
+	assert_true(is_doubted(state, &guarded));
+	list_done(&protects);
+}
+
+static void test_a_probe_doubts_what_is_to_be_refused(void **state)
+{
+	AUTO_FREE char *fifo = scene_path(state, "upper/fifo");
+
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	struct apply a = { .started_ns = LATEST };
+	assert_true(is_doubted(state, &a));
 }
 
 static void test_one_that_fails_is_the_last_and_the_others_are_named(void **state)
@@ -603,10 +674,14 @@ int main(void)
 		TEST(test_a_change_that_the_host_has_already_is_passed_over),
 		TEST(test_contents_of_any_length_are_made_what_they_are_inside),
 		TEST(test_only_content_of_the_wanted_size_comes_along),
+		TEST(test_a_bare_stream_has_no_content),
 		TEST(test_files_of_one_apply_may_be_changed_by_the_next),
 		TEST(test_a_folder_goes_only_if_nothing_in_it_changed),
 		TEST(test_hutchs_own_folders_stay_even_by_force),
 		TEST(test_a_judgement_finds_what_cannot_be_and_does_nothing),
+		TEST(test_a_probe_needs_no_content_where_nothing_is_refused),
+		TEST(test_a_probe_doubts_what_only_content_can_tell),
+		TEST(test_a_probe_doubts_what_is_to_be_refused),
 		TEST(test_one_that_fails_is_the_last_and_the_others_are_named),
 		TEST(test_a_link_that_takes_a_folders_place_leads_nowhere),
 		TEST(test_a_file_that_is_written_during_its_replacement_is_put_back),
