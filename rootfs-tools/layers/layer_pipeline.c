@@ -9,6 +9,9 @@
  *			waits for both
  *	wait <--------- result
  *
+ * An uncompressed tar is read by the unpacking process itself, from the same open file:
+ * the pipeline hashes by pread(2), which leaves the file's offset alone.
+ *
  * The pipeline is a worker (base/worker.h) for two reasons: jail_start() changes the ids and
  * the directory of the process that calls it, which must have one thread; and a worker
  * ignores SIGPIPE.  The pipeline dies with its caller, and both jailed processes die with
@@ -81,8 +84,10 @@ struct pipeline {
 	const struct layer_pipeline *s;
 	struct jail inflate, unpack;
 	struct worker inflating, unpacking; /* a worker with pid 0 was not started */
-	int from, to; /* owned; the tar is read from the pipe `from`, and written to
-		       * the pipe `to` */
+	bool is_plain; /* the blob is an uncompressed tar */
+	off_t start;   /* offset of the plain tar in the blob */
+	int from, to;  /* owned; the tar is read from the pipe `from`, and written to
+			* the pipe `to`; -1: is_plain, or closed */
 	int leash; /* borrowed: the worker's leash (base/worker.h); both jailed processes
 		    * hold it, too */
 	struct hash *hash;
@@ -111,14 +116,15 @@ static int judge(struct report *r, struct err *e)
 
 static int start_unpack(struct pipeline *p, struct err *e)
 {
-	int ends[2];
+	int ends[2] = { -1, -1 };
 
-	if (make_pipe(ends, e) < 0)
+	if (!p->is_plain && make_pipe(ends, e) < 0)
 		return -1;
 	AUTO_CLOSE int in = ends[0];
 	p->to = ends[1];
 	p->unpack = (struct jail){
-		.folder = p->s->folder, .in = in, .leash = p->leash,
+		.folder = p->s->folder, .in = p->is_plain ? p->s->blob : in,
+		.leash = p->leash,
 		.uid = geteuid(), .gid = getegid(), .file_max = p->s->bytes_max,
 		.work = work_unpack, .arg = p->s, .result_len = sizeof(struct report),
 	};
@@ -141,16 +147,13 @@ static bool is_plain_tar(int blob)
 	       !memcmp(mark, "ustar", sizeof(mark));
 }
 
-/* Starts the decompressing process; for a plain tar the pipeline reads the blob
- * itself. */
+/* Starts the decompressing process, which a plain tar does not need. */
 static int start_inflate(struct pipeline *p, struct err *e)
 {
 	int ends[2];
 
-	if (is_plain_tar(p->s->blob)) {
-		p->from = fcntl(p->s->blob, F_DUPFD_CLOEXEC, 0);
-		return p->from < 0 ? err_sys(e, "read the tar") : 0;
-	}
+	if (p->is_plain)
+		return 0;
 	if (inflate_begin(p->s->blob, e) < 0 || make_pipe(ends, e) < 0)
 		return -1;
 	AUTO_CLOSE int out = ends[1];
@@ -201,16 +204,23 @@ static int pass_piece(struct pipeline *p, const uint8_t *piece, size_t len, stru
 	return errno == EPIPE ? wait_unpack(p, e) : err_sys(e, "pass on the tar");
 }
 
+static ssize_t next_piece(const struct pipeline *p, uint8_t *piece)
+{
+	return p->is_plain ? pread(p->s->blob, piece, PIECE, p->start + (off_t)p->size)
+			   : read(p->from, piece, PIECE);
+}
+
 static int pass_all(struct pipeline *p, struct err *e)
 {
 	AUTO_FREE uint8_t *piece = mem_new(PIECE);
 	ssize_t len;
 
-	while ((len = read(p->from, piece, PIECE)) != 0) {
+	while ((len = next_piece(p, piece)) != 0) {
 		if (len < 0 && errno == EINTR)
 			continue;
 		if (len < 0)
-			return err_sys(e, "read the decompressed data");
+			return err_sys(e, p->is_plain ? "read the tar"
+						      : "read the decompressed data");
 		if (pass_piece(p, piece, (size_t)len, e) < 0)
 			return -1;
 	}
@@ -222,6 +232,8 @@ static int pass_all(struct pipeline *p, struct err *e)
  * the decompressing process's error is the one that is returned. */
 static int run(struct pipeline *p, struct err *e)
 {
+	p->is_plain = is_plain_tar(p->s->blob);
+	p->start = p->is_plain ? lseek(p->s->blob, 0, SEEK_CUR) : 0;
 	if (start_unpack(p, e) < 0 || start_inflate(p, e) < 0 || pass_all(p, e) < 0 ||
 	    wait_inflate(p, e) < 0)
 		return -1;

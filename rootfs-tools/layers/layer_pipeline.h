@@ -2,10 +2,17 @@
  *
  *	blob --> [decompresses] --pipe--> [hashes, counts] --pipe--> [unpacks] --> folder
  *
- * Three processes run at the same time; two if the blob is an uncompressed tar, which
- * builds and snapshots make.  The two jailed ones (sandbox/root/jail.h) parse untrusted
- * bytes.  The process between them only hashes, so the unpacked bytes have that digest
- * even if both jailed processes are compromised. */
+ * Three processes run at the same time.  The two jailed ones (sandbox/root/jail.h) parse
+ * untrusted bytes.  The process between them only hashes, so the unpacked bytes have that
+ * digest even if both jailed processes are compromised.
+ *
+ * If the blob is an uncompressed tar, which builds and snapshots make, nothing
+ * decompresses, and the other two read the blob beside each other:
+ *
+ *	blob --> [unpacks] --> folder
+ *	    \--> [hashes, counts]
+ *
+ * No other process may write to the blob meanwhile. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,7 +23,7 @@
 struct err;
 
 struct layer_pipeline {
-	int blob;   /* borrowed */
+	int blob;   /* borrowed; an open file that no other process reads through */
 	int folder; /* borrowed; an empty folder to unpack into, opened to be read */
 	int empty;  /* borrowed; another empty folder, for the decompressing process's
 		     * jail */
