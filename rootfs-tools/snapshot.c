@@ -117,14 +117,13 @@ static int read_sandbox(const struct store *s, const char *name, struct taken *t
 static int add_layer(const struct store *s, const struct taken *t,
 		     struct image_config *config, struct err *e)
 {
+	/* The tar is not compressed, so its digest is the blob's.  It is hashed while it
+	 * is unpacked. */
+	const struct layer_limits limits = { .is_plain = true };
 	struct digest layer;
 
-	if (blob_catch_up(t->tar, e) < 0 ||
-	    blob_commit(t->tar, UINT64_MAX, &layer, e) < 0)
-		return -1;
-	AUTO_CLOSE int fd = blobs_open(s, &layer, e);
-	/* The tar is not compressed, so its digest is the blob's. */
-	if (fd < 0 || layers_unpack(s, fd, &layer, NULL, NULL, NULL, e) < 0)
+	if (layers_unpack(s, blob_file(t->tar), NULL, &limits, &layer, NULL, e) < 0 ||
+	    blob_commit_as(t->tar, &layer, e) < 0)
 		return -1;
 	list_add(&config->layers, layer.hex);
 	list_add(&config->diff_ids, layer.hex);

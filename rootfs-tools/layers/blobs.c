@@ -227,15 +227,10 @@ int blob_file(const struct blob *b)
 
 /* Bytes that another process wrote into the file are counted only here, so the store
  * may already exceed its quota. */
-int blob_catch_up(struct blob *b, struct err *e)
+static int check_quota(struct blob *b, struct err *e)
 {
 	const uint64_t max = quota_get(b->store);
 
-	b->room = 0;
-	if (lseek(b->fd, (off_t)b->at, SEEK_SET) < 0)
-		return err_sys(e, "read a blob's new bytes in the store");
-	if (catch_up(b, e) < 0)
-		return -1;
 	return max != QUOTA_NONE && quota_used(b->store) > max
 		       ? quota_is_full(b->store, e)
 		       : 0;
@@ -298,6 +293,21 @@ static int wrong(struct blob *b, uint64_t size, const struct digest *is, struct 
 			     "or get it from elsewhere");
 }
 
+static int name_it(struct blob *b, const struct digest *is, struct err *e)
+{
+	if (fsync(b->fd) < 0 || fchmod(b->fd, 0400) < 0)
+		return err_sys(e, "write blob %.12s into the store", is->hex);
+	if (renameat(b->tmp, b->name, b->blobs, is->hex) < 0)
+		return err_sys(e, "name blob %.12s", is->hex);
+	own_free(&b->name);
+	return 0;
+}
+
+int blob_commit_as(struct blob *b, const struct digest *is, struct err *e)
+{
+	return check_quota(b, e) < 0 ? -1 : name_it(b, is, e);
+}
+
 int blob_commit(struct blob *b, uint64_t size, struct digest *ret, struct err *e)
 {
 	struct digest is;
@@ -308,11 +318,8 @@ int blob_commit(struct blob *b, uint64_t size, struct digest *ret, struct err *e
 	if ((size != UINT64_MAX && size != b->at) ||
 	    (b->expected.hex[0] && !digest_equal(&is, &b->expected)))
 		return wrong(b, size, &is, e);
-	if (fsync(b->fd) < 0 || fchmod(b->fd, 0400) < 0)
-		return err_sys(e, "write blob %.12s into the store", is.hex);
-	if (renameat(b->tmp, b->name, b->blobs, is.hex) < 0)
-		return err_sys(e, "name blob %.12s", is.hex);
-	own_free(&b->name);
+	if (name_it(b, &is, e) < 0)
+		return -1;
 	if (ret)
 		*ret = is;
 	return 0;

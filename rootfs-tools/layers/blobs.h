@@ -43,10 +43,11 @@ uint64_t blob_at(const struct blob *b);
 int blob_add(struct blob *b, const void *data, size_t len, struct err *e);
 
 /* blob_file() returns the blob's file, borrowed, for another process to write into.
- * blob_catch_up() then reads and hashes the bytes that were written; ERR_LIMIT: the
- * store exceeds its quota. */
+ * When that process has ended, and the caller has hashed all of the file,
+ * blob_commit_as() takes the place of blob_commit().  ERR_LIMIT: the store exceeds its
+ * quota. */
 int blob_file(const struct blob *b);
-int blob_catch_up(struct blob *b, struct err *e);
+int blob_commit_as(struct blob *b, const struct digest *is, struct err *e);
 
 /* Drops the bytes so far, when the server cannot resume from there. */
 int blob_restart(struct blob *b, struct err *e);

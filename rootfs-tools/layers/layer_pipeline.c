@@ -21,6 +21,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -35,6 +36,7 @@
 #include "rootfs-tools/layers/inflate.h"
 #include "sandbox/root/jail.h"
 #include "store/rm_tree.h"
+#include "store/store.h"
 
 #define PIPE_BYTES (1 << 20) /* largest pipe buffer for users without privileges
 			      * (pipe-max-size, proc(5)) */
@@ -91,6 +93,8 @@ struct pipeline {
 	int leash; /* borrowed: the worker's leash (base/worker.h); both jailed processes
 		    * hold it, too */
 	struct hash *hash;
+	struct digest digest; /* set at the tar's end */
+	bool is_known;
 	uint64_t size; /* count of the tar's bytes so far */
 	struct report unpacked;
 };
@@ -225,7 +229,18 @@ static int pass_all(struct pipeline *p, struct err *e)
 			return -1;
 	}
 	own_close(&p->to);
+	hash_end(p->hash, &p->digest);
 	return 0;
+}
+
+static bool is_known(const struct pipeline *p)
+{
+	char about[sizeof(p->digest.hex) + sizeof("/" STORE_ABOUT)];
+
+	if (!p->is_plain || !p->s->known)
+		return false;
+	(void)snprintf(about, sizeof(about), "%s/" STORE_ABOUT, p->digest.hex);
+	return faccessat(p->s->known, about, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* If decompression fails, the tar stops in the middle and unpacking fails, too:
@@ -234,10 +249,13 @@ static int run(struct pipeline *p, struct err *e)
 {
 	p->is_plain = is_plain_tar(p->s->blob);
 	p->start = p->is_plain ? lseek(p->s->blob, 0, SEEK_CUR) : 0;
+	if (!p->is_plain && p->s->is_plain_only)
+		return err_set(e, ERR_REFUSED, "the tar is compressed");
 	if (start_unpack(p, e) < 0 || start_inflate(p, e) < 0 || pass_all(p, e) < 0 ||
 	    wait_inflate(p, e) < 0)
 		return -1;
-	return wait_unpack(p, e);
+	p->is_known = is_known(p);
+	return p->is_known ? 0 : wait_unpack(p, e);
 }
 
 struct order {
@@ -257,11 +275,13 @@ static int port(void *arg, void *result, struct err *e)
 	int rc = run(&p, e);
 	worker_end(&p.unpacking);
 	worker_end(&p.inflating);
-	*ret = (struct layer_pipeline_result){ .entries = r->entries, .bytes = r->bytes,
+	*ret = (struct layer_pipeline_result){ .digest = p.digest,
+					       .is_known = p.is_known,
+					       .entries = r->entries,
+					       .bytes = r->bytes,
 					       .left_out = r->left_out,
 					       .hides_all = r->hides_all != 0,
 					       .there = r->there };
-	hash_end(p.hash, &ret->digest);
 	hash_free(p.hash);
 	return rc;
 }
@@ -287,8 +307,9 @@ int layer_pipeline_run(const struct layer_pipeline *s, struct layer_pipeline_res
 					  .work = port,
 					  .arg = &order,
 					  .result_len = sizeof(*ret),
-					  .fds = { s->blob, s->folder, s->empty },
-					  .fd_count = 3,
+					  .fds = { s->blob, s->folder, s->empty,
+						   s->known },
+					  .fd_count = s->known ? 4 : 3,
 					  .leash = &order.leash };
 	struct layer_pipeline_result result;
 

@@ -29,6 +29,9 @@ struct layer_pipeline {
 		     * jail */
 	bool is_context; /* the tar is the context of a build and no layer: a whiteout's
 			  * name means nothing, and owners are not kept */
+	bool is_plain_only; /* a compressed blob is ERR_REFUSED */
+	int known; /* borrowed; a folder with a folder for each digest, which has a file
+		    * STORE_ABOUT: a plain tar that is there is not unpacked; 0: none */
 	uint64_t entries_max;
 	uint64_t bytes_max; /* limit of the tar's bytes */
 };
@@ -36,6 +39,7 @@ struct layer_pipeline {
 /* The result of a layer that was unpacked. */
 struct layer_pipeline_result {
 	struct digest digest; /* digest of the tar */
+	bool is_known;	      /* the tar was not unpacked, since its digest is known */
 	/* Counts reported by the unpacking process, checked against the bounds. */
 	uint64_t entries, bytes, left_out;
 	bool hides_all;

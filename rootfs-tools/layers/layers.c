@@ -116,6 +116,7 @@ struct work {
 	int tmp, layers; /* owned */
 	struct digest digest;
 	struct layer_about about;
+	bool is_known; /* the layer was in the store already */
 };
 
 static int make_folder(int at, const char *name, struct err *e)
@@ -134,6 +135,7 @@ static int bounds(const struct work *w, struct layer_pipeline *to, bool *ret_is_
 	if (fstat(w->blob, &st) < 0)
 		return err_sys(e, "stat the blob of a layer");
 	uint64_t most = (uint64_t)st.st_size * RATIO_MAX + RATIO_FREE;
+	to->is_plain_only = w->limits && w->limits->is_plain;
 	to->entries_max = ENTRIES_MAX;
 	to->bytes_max = most < BYTES_MAX ? most : BYTES_MAX;
 	if (w->limits && w->limits->entries_max)
@@ -164,7 +166,10 @@ static int pour(struct work *w, int stage, struct err *e)
 	AUTO_CLOSE int folder = make_folder(stage, STORE_FS, e);
 	AUTO_CLOSE int empty = folder < 0 ? -1 : make_folder(stage, EMPTY, e);
 	AUTO_CLOSE int blob = empty < 0 ? -1 : open_again(w->blob, e);
-	struct layer_pipeline s = { .blob = blob, .folder = folder, .empty = empty };
+	struct layer_pipeline s = { .blob = blob,
+				    .folder = folder,
+				    .empty = empty,
+				    .known = w->expected ? 0 : w->layers };
 
 	bool is_quota = false;
 	if (blob < 0 || bounds(w, &s, &is_quota, e) < 0)
@@ -172,6 +177,7 @@ static int pour(struct work *w, int stage, struct err *e)
 	if (layer_pipeline_run(&s, &r, e) < 0)
 		return e && e->kind == ERR_LIMIT && is_quota ? quota_is_full(w->s, e)
 							     : -1;
+	w->is_known = r.is_known;
 	rm_tree_remove(stage, EMPTY);
 	w->digest = r.digest;
 	w->about = (struct layer_about){ .entries = r.entries, .bytes = r.bytes,
@@ -203,6 +209,22 @@ static int name_it(const struct work *w, const char *name, struct err *e)
 	return err_sys(e, "put layer %.12s into the store", w->digest.hex);
 }
 
+static int finish(struct work *w, int stage, const char *name, struct err *e)
+{
+	if (!w->is_known)
+		return check_digest(w, e) < 0 ||
+				       layers_write_about(stage, &w->about, e) < 0 ||
+				       name_it(w, name, e) < 0
+			       ? -1
+			       : 0;
+	rm_tree_remove(w->tmp, name);
+	if (layers_has(w->s, &w->digest, &w->about))
+		return 0;
+	(void)err_set(e, ERR_REFUSED, "layer %.12s in the store is damaged",
+		      w->digest.hex);
+	return err_remedy(e, "hutch image verify --repair removes it");
+}
+
 static int unpack_staged(struct work *w, struct err *e)
 {
 	AUTO_FREE char *name = NULL;
@@ -211,8 +233,7 @@ static int unpack_staged(struct work *w, struct err *e)
 
 	if (stage < 0)
 		return -1;
-	if (pour(w, stage, e) == 0 && check_digest(w, e) == 0 &&
-	    layers_write_about(stage, &w->about, e) == 0 && name_it(w, name, e) == 0)
+	if (pour(w, stage, e) == 0 && finish(w, stage, name, e) == 0)
 		return 0;
 	rm_tree_remove(w->tmp, name);
 	return -1;

@@ -48,6 +48,8 @@ struct layer_about {
  * tar 64 GiB, and 200 times the compressed size plus 1 GiB. */
 struct layer_limits {
 	uint64_t entries_max, bytes_max;
+	bool is_plain; /* the blob must be an uncompressed tar, whose digest is the
+			* layer's, too; others are ERR_REFUSED */
 };
 
 bool layers_has(const struct store *s, const struct digest *diff_id,

@@ -80,24 +80,20 @@ static void test_one_that_nobody_expected_is_named_by_what_it_is(void **state)
 	store_done(&s);
 }
 
-static void test_bytes_of_another_process_are_read_once(void **state)
+static void test_a_file_of_another_process_gets_the_digest_that_is_known(void **state)
 {
+	uint64_t size;
 	struct store s;
-	struct digest got = { 0 };
 	struct err e;
 
 	(void)state;
 	in_store_open(&s);
 	struct blob *b = begin(&s, NULL);
-	assert_int_equal(write(blob_file(b), "ab", 2), 2);
-	assert_int_equal(blob_at(b), 0);
-	assert_int_equal(blob_catch_up(b, &e), 0);
-	assert_int_equal(blob_at(b), 2);
-	assert_int_equal(blob_add(b, "c", 1, &e), 0);
-	assert_int_equal(blob_catch_up(b, &e), 0); /* no bytes came */
-	assert_int_equal(blob_commit(b, 3, &got, &e), 0);
+	assert_int_equal(write(blob_file(b), "abc", 3), 3);
+	assert_int_equal(blob_commit_as(b, &abc, &e), 0);
 	blob_done(b);
-	assert_true(digest_equal(&got, &abc));
+	assert_true(blobs_has(&s, &abc, &size));
+	assert_int_equal(size, 3);
 	store_done(&s);
 }
 
@@ -112,17 +108,15 @@ static void test_bytes_of_another_process_have_to_fit(void **state)
 	in_store_open(&s);
 	assert_int_equal(quota_set(&s, 3, &e), 0);
 	struct blob *b = begin(&s, NULL);
-	assert_int_equal(write(blob_file(b), "abc", 3), 3);
-	assert_int_equal(blob_catch_up(b, &e), 0);
-	assert_int_equal(blob_add(b, "d", 1, &e), -1);
-	assert_int_equal(e.kind, ERR_LIMIT);
-	blob_done(b);
-	b = begin(&s, NULL);
 	assert_int_equal(write(blob_file(b), "abcd", 4), 4);
-	assert_int_equal(blob_catch_up(b, &e), -1);
+	assert_int_equal(blob_commit_as(b, &abc, &e), -1);
 	assert_int_equal(e.kind, ERR_LIMIT);
 	blob_done(b);
 	assert_int_equal(quota_used(&s), 0);
+	b = begin(&s, NULL);
+	assert_int_equal(write(blob_file(b), "abc", 3), 3);
+	assert_int_equal(blob_commit_as(b, &abc, &e), 0);
+	blob_done(b);
 	store_done(&s);
 }
 
@@ -320,7 +314,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		IN_STORE(test_a_whole_blob_stands_under_its_digest),
 		IN_STORE(test_one_that_nobody_expected_is_named_by_what_it_is),
-		IN_STORE(test_bytes_of_another_process_are_read_once),
+		IN_STORE(test_a_file_of_another_process_gets_the_digest_that_is_known),
 		IN_STORE(test_bytes_of_another_process_have_to_fit),
 		IN_STORE(test_the_next_try_goes_on_where_it_stopped),
 		IN_STORE(test_a_blob_can_be_begun_again),

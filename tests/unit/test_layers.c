@@ -12,6 +12,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
@@ -131,6 +132,26 @@ static void test_a_layer_is_unpacked_once(void **state)
 	assert_same(&about, &again);
 	assert_int_equal(scene_open_fds(), before);
 	assert_int_equal(lseek(blob, 0, SEEK_CUR), 0);
+	store_done(&s);
+}
+
+/* The digest of a compressed tar is not its layer's, which the caller takes for that. */
+static void test_a_compressed_tar_is_none_that_has_to_be_plain(void **state)
+{
+	static const char gzip[600] = "\x1f\x8b\x08";
+	const struct layer_limits limits = { .is_plain = true };
+	AUTO_CLOSE int blob = memfd_create("blob", MFD_CLOEXEC);
+	struct digest d = { 0 };
+	struct store s;
+	struct err e = { 0 };
+
+	(void)state;
+	in_store_open(&s);
+	assert_int_equal(write(blob, gzip, sizeof(gzip)), sizeof(gzip));
+	assert_int_equal(layers_unpack(&s, blob, NULL, &limits, &d, NULL, &e), -1);
+	assert_int_equal(e.kind, ERR_REFUSED);
+	assert_non_null(strstr(e.text, "compressed"));
+	check_nothing(&s, &d);
 	store_done(&s);
 }
 
@@ -347,6 +368,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_layer_is_unpacked_once),
+		TEST(test_a_compressed_tar_is_none_that_has_to_be_plain),
 		TEST(test_a_layer_with_another_digest_is_refused_and_removed),
 		TEST(test_a_layer_that_is_no_tar_is_refused_and_removed),
 		TEST(test_bytes_behind_the_end_are_hashed),
