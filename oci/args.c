@@ -7,25 +7,26 @@
 #include "base/nearest.h"
 #include "base/own.h"
 
-static const struct args_flag *find(const struct args_flag *flags, size_t count,
-				    const char *word, const char **ret_value)
+/* Finds the flag of "--name" or "--name=value". */
+static const struct args_flag *find(const struct args *a, const char *word,
+				    const char **ret_value)
 {
-	const bool is_long = word[1] == '-';
 	const size_t len = strcspn(word + 2, "=");
 
-	for (size_t i = 0; i < count; i++) {
-		if (is_long && strlen(flags[i].name) == len &&
-		    !strncmp(flags[i].name, word + 2, len)) {
+	for (size_t i = 0; i < a->count; i++)
+		if (strlen(a->flags[i].name) == len &&
+		    !strncmp(a->flags[i].name, word + 2, len)) {
 			*ret_value = word[2 + len] ? word + 3 + len : NULL;
-			return &flags[i];
+			return &a->flags[i];
 		}
-		if (!is_long && flags[i].letter && flags[i].letter == word[1]) {
-			*ret_value = word[2] == '=' ? word + 3
-				     : word[2]	    ? word + 2
-						    : NULL;
-			return &flags[i];
-		}
-	}
+	return NULL;
+}
+
+static const struct args_flag *find_letter(const struct args *a, char letter)
+{
+	for (size_t i = 0; i < a->count; i++)
+		if (a->flags[i].letter && a->flags[i].letter == letter)
+			return &a->flags[i];
 	return NULL;
 }
 
@@ -99,12 +100,41 @@ static int unknown(const struct args *a, const char *word, struct err *e)
 	return nearest_suggest(&n, "--", e);
 }
 
+static int read_name(const struct args *a, char **at[], struct err *e)
+{
+	const char *value = NULL;
+	const struct args_flag *f = find(a, **at, &value);
+
+	if (!f)
+		return is_help(**at) ? help(a) : unknown(a, **at, e);
+	return set(f, value, at, e);
+}
+
+/* Reads the letters of one word: "-fr" is "-f -r", and what follows the letter of a flag that
+ * takes a value is that value. */
+static int read_letters(const struct args *a, char **at[], struct err *e)
+{
+	const char *word = **at;
+
+	for (const char *p = word + 1; *p; p++) {
+		const struct args_flag *f = find_letter(a, *p);
+		if (!f)
+			return is_help(word) ? help(a) : unknown(a, word, e);
+		if (p[1] == '=')
+			return set(f, p + 2, at, e);
+		if (f->kind != ARGS_SWITCH)
+			return set(f, p[1] ? p + 1 : NULL, at, e);
+		if (set_switch(f, NULL, word, e))
+			return -1;
+	}
+	return 0;
+}
+
 int args_read(const struct args *a, char **argv, struct err *e)
 {
 	char **to = argv, **at = argv;
 
 	for (; *at; at++) {
-		const char *value;
 		if (!strcmp(*at, "--")) {
 			at++;
 			break;
@@ -115,10 +145,7 @@ int args_read(const struct args *a, char **argv, struct err *e)
 			*to++ = *at;
 			continue;
 		}
-		const struct args_flag *f = find(a->flags, a->count, *at, &value);
-		if (!f)
-			return is_help(*at) ? help(a) : unknown(a, *at, e);
-		if (set(f, value, &at, e))
+		if ((*at)[1] == '-' ? read_name(a, &at, e) : read_letters(a, &at, e))
 			return -1;
 	}
 	while (*at)

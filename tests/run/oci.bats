@@ -112,6 +112,22 @@ status_of() {
 	[[ -z $(oci list -q) ]]
 }
 
+@test "letters of flags share a word, of which the last may take a value" {
+	created
+	oci start box
+	[[ $(oci exec -eA=1 box sh -c 'echo $A') == 1 ]]
+	[[ $(oci exec -u=0 box id -u) == 0 ]]
+	run -1 oci delete -fx box
+	[[ $output == *"unknown flag -fx"* ]]
+	run -1 oci delete -f=maybe box
+	[[ $output == *"-f=maybe: true or false was expected"* ]]
+	run -0 oci delete -rf=false box
+	[[ $output == *"it is running"* ]]
+	[[ $(oci list -q) == box ]]
+	run -0 oci delete -fr 'b.x'
+	[[ -z $output && -z $(oci list -q) ]]
+}
+
 @test "an id is given once" {
 	created
 	run -1 oci create box
