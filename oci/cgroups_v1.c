@@ -16,6 +16,7 @@
 #include "base/io.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "oci/log.h"
 #include "oci/resources.h"
 #include "sandbox/kernel/cgroup_tree.h"
 
@@ -23,9 +24,9 @@
 #define TEXT_MAX     4096
 #define FREEZE_TRIES 5000 /* a millisecond each */
 
-static const char *const controllers[] = { "memory",  "cpu",	 "cpuset",  "pids",
-					   "blkio",   "devices", "freezer", "hugetlb",
-					   "net_cls", "net_prio" };
+static const char *const controllers[] = { "memory",  "cpu",	  "cpuset",  "pids",
+					   "blkio",   "devices",  "freezer", "hugetlb",
+					   "net_cls", "net_prio", "rdma" };
 
 static bool is_v1(const char *controller)
 {
@@ -107,6 +108,31 @@ static int write_file(const char *file, const char *text, const char *member,
 	return io_write_proc(AT_FDCWD, file, text, e) ? err_in(e, "%s", member) : 0;
 }
 
+void cgroups_v1_make(const struct resources_write *w, const char *path)
+{
+	AUTO_FREE char *controller = text_format("%.*s", (int)strcspn(w->v1, "/"), w->v1);
+	struct err ignored; /* the container has asked for no limit */
+
+	(void)make(controller, path, &ignored);
+}
+
+/* Warns of a limit that the kernel has taken and forgotten: the file tells then that there is
+ * none, the largest number of bytes. */
+static void warn_if_lost(const struct resources_write *w, const char *file)
+{
+	AUTO_CLOSE int fd = open(file, O_RDONLY | O_CLOEXEC);
+	char text[24] = "";
+	struct err e;
+
+	if (strcmp(w->v1, RESOURCES_KERNEL_MEMORY) != 0 || w->is_no_limit || fd < 0 ||
+	    io_read_full(fd, text, sizeof(text) - 1) <= 0 ||
+	    strtoull(text, NULL, 10) <= strtoull(w->v1_text, NULL, 10))
+		return;
+	(void)err_set(&e, ERR_UNSUPPORTED,
+		      "%s: this kernel takes the limit and limits nothing", w->member);
+	log_warning(&e);
+}
+
 int cgroups_v1_apply(const struct resources_write *w, const char *path, struct err *e)
 {
 	const size_t len = strcspn(w->v1, "/");
@@ -115,7 +141,10 @@ int cgroups_v1_apply(const struct resources_write *w, const char *path, struct e
 
 	if (make(controller, path, e))
 		return err_in(e, "%s", w->member);
-	return write_file(file, w->v1_text, w->member, e);
+	if (write_file(file, w->v1_text, w->member, e))
+		return -1;
+	warn_if_lost(w, file);
+	return 0;
 }
 
 /* Writes one rule as "TYPE MAJOR:MINOR ACCESS". */

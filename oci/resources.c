@@ -158,7 +158,7 @@ static int read_cpu(const struct json_at *at, struct resources *r, struct err *e
 							   "cpuset/cpuset.mems", NULL,
 							   "linux.resources.cpu.mems",
 							   false });
-	return 0;
+	return resources_read_cpu_v1(at, r, e);
 }
 
 static int read_pids(const struct json_at *at, struct resources *r, struct err *e)
@@ -218,17 +218,9 @@ static int read_io(const struct json_at *at, struct resources *r, struct err *e)
 		{ "throttleWriteIOPSDevice", "wiops",
 		  "blkio/blkio.throttle.write_iops_device" },
 	};
-	int64_t weight = 0;
 
-	if (fields_int(at, "weight", &weight, e))
+	if (resources_read_weights(at, r, e))
 		return -1;
-	if (weight > 0)
-		resources_add(r, (struct resources_limit){
-					 "io.weight",
-					 number(1 + (weight < 10 ? 0 : weight - 10) *
-							    9999 / 990),
-					 "blkio/blkio.weight", number(weight),
-					 "linux.resources.blockIO.weight", false });
 	for (size_t i = 0; i < ARRAY_LEN(throttles); i++)
 		if (read_throttle(at, &throttles[i], r, e))
 			return -1;
@@ -313,16 +305,42 @@ static int read_devices(const struct json_at *at, struct resources *r, struct er
 	return 0;
 }
 
+/* A member of the resources object that is an object itself. */
+struct part {
+	const char *key;
+	int (*read)(const struct json_at *, struct resources *, struct err *);
+	const char *controllers[2]; /* of v1; NULL: none */
+};
+
+/* An object without members asks for no limit, but for a cgroup of its own. */
+static int read_part(const struct part *p, const struct json_at *at, struct resources *r,
+		     struct err *e)
+{
+	struct json_at item = { 0 };
+	const char *key;
+
+	if (json_step_key(at, &item, &key))
+		return p->read(at, r, e);
+	for (size_t i = 0; i < ARRAY_LEN(p->controllers) && p->controllers[i]; i++) {
+		resources_add(r, (struct resources_limit){ .v1 = p->controllers[i],
+							   .v1_text = text_copy(""),
+							   .member = at->place,
+							   .is_no_limit = true });
+		r->writes[r->count - 1].is_bare = true;
+	}
+	return 0;
+}
+
 int resources_read(const struct json_at *at, struct resources *ret, struct err *e)
 {
-	static const struct {
-		const char *key;
-		int (*read)(const struct json_at *, struct resources *, struct err *);
-	} parts[] = { { "memory", read_memory },
-		      { "cpu", read_cpu },
-		      { "pids", read_pids },
-		      { "blockIO", read_io },
-		      { "network", resources_read_network } };
+	static const struct part parts[] = {
+		{ "memory", read_memory, { "memory" } },
+		{ "cpu", read_cpu, { "cpu", "cpuset" } },
+		{ "pids", read_pids, { "pids" } },
+		{ "blockIO", read_io, { "blkio" } },
+		{ "network", resources_read_network, { "net_cls", "net_prio" } },
+		{ "rdma", resources_read_rdma, { "rdma" } },
+	};
 	struct resources r = { 0 };
 	struct json_at part;
 
@@ -332,7 +350,7 @@ int resources_read(const struct json_at *at, struct resources *ret, struct err *
 	int rc = read_devices(at, &r, e) || read_hugepages(at, &r, e);
 	for (size_t i = 0; !rc && i < ARRAY_LEN(parts); i++) {
 		const int found = fields_object(at, parts[i].key, &part, e);
-		rc = found < 0 || (found && parts[i].read(&part, &r, e));
+		rc = found < 0 || (found && read_part(&parts[i], &part, &r, e));
 	}
 	rc = rc || read_unified(at, &r, e);
 	if (rc) {

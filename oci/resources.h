@@ -11,6 +11,9 @@
 struct err;
 struct json_at;
 
+/* The limit that kernels since 5.16 lack; some of them take it, and limit nothing. */
+#define RESOURCES_KERNEL_MEMORY "memory/memory.kmem.limit_in_bytes"
+
 struct resources_write {
 	char *file, *text; /* owned; NULL: cgroup v2 has no file for it alone */
 	char *v1,
@@ -18,6 +21,8 @@ struct resources_write {
 	char *member;	   /* owned: the member's place, for errors */
 	bool is_no_limit;
 	bool is_part; /* v2 has it in the file of another limit */
+	bool is_bare; /* no limit: asks for a cgroup with v1's controller, where this user may
+		       * make one */
 };
 
 struct resources_device {

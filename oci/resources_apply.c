@@ -85,6 +85,11 @@ static int apply_write(const struct resources_write *w, int folder, const char *
 			       ? err_sys(e, "%s: write '%s' to %s", w->member, w->text,
 					 w->file)
 			       : 0;
+	if (w->is_bare) {
+		if (v1 && cgroups_v1_has(w))
+			cgroups_v1_make(w, v1);
+		return 0;
+	}
 	if (folder >= 0 && w->file && !w->v1 && !w->is_no_limit && errno == ENOENT)
 		return no_file(w, folder, e);
 	if (v1 && cgroups_v1_has(w))

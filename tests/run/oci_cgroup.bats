@@ -96,6 +96,35 @@ deep_holds() {
 		.pids == {current: 1, limit: 77} and .memory.usage.limit == 67108864 and .memory.usage.usage > 0)'
 }
 
+@test "an object of limits that has no members gives a cgroup of its own in hierarchies of v1" {
+	is_root || skip "only root makes cgroups of v1"
+	[[ -e /sys/fs/cgroup/cpuset/tasks ]] || skip "this host has no controller cpuset of cgroup v1"
+	created '.linux.cgroupsPath = "/hutch-oci-test.empty" | .linux.resources = {cpu: {}}'
+	grep -q ":[a-z,]*cpu[a-z,]*:/hutch-oci-test.empty\$" "/proc/$(jq .pid state/box/state.json)/cgroup"
+	grep -q ':cpuset:/hutch-oci-test.empty$' "/proc/$(jq .pid state/box/state.json)/cgroup"
+	run -1 grep ':memory:/hutch-oci-test.empty$' "/proc/$(jq .pid state/box/state.json)/cgroup"
+	oci delete --force box
+	[[ -z $(echo /sys/fs/cgroup/*/hutch-oci-test.empty | grep -v '\*') ]]
+}
+
+@test "an object of limits that has no members is no error for a user who may make no cgroup" {
+	runs 'echo ran' '.linux.resources = {cpu: {}, memory: {}, pids: {}}'
+	[[ $output == ran ]]
+}
+
+@test "a limit of the kernel's memory is an error, or a warning where the kernel limits nothing" {
+	runs 'echo ran' '.linux.resources = {memory: {kernel: 33554432}}'
+	[[ $stderr == *linux.resources.memory.kernel* || $output == ran ]]
+	if [[ $output != ran ]]; then
+		((status == 1))
+		[[ ! -e state/box ]]
+	elif [[ ! $stderr ]]; then
+		bundle '.process.args = ["sleep", "1000"] | .linux.resources = {memory: {kernel: 33554432}}'
+		oci create box </dev/null >out 2>&1
+		[[ $(cat "/sys/fs/cgroup/memory$(jq -r .cgroupV1 state/box/state.json)/memory.kmem.limit_in_bytes") == 33554432 ]]
+	fi
+}
+
 # without_v2 FUNCTION: runs a function where only cgroup v1 is mounted.
 without_v2() {
 	is_root || skip "only root can hide the v2 hierarchy"

@@ -37,6 +37,23 @@ static const struct {
 	{ "{\"network\":{\"priorities\":[{\"name\":\"lo\",\"priority\":9}]}}", NULL, NULL,
 	  "net_prio/net_prio.ifpriomap", "lo 9" },
 	{ "{\"unified\":{\"a.b\":\"c\"}}", "a.b", "c", NULL, NULL },
+	{ "{\"memory\":{\"kernel\":9}}", NULL, NULL, "memory/memory.kmem.limit_in_bytes",
+	  "9" },
+	{ "{\"cpu\":{\"realtimeRuntime\":7,\"realtimePeriod\":9}}", NULL, NULL,
+	  "cpu/cpu.rt_runtime_us", "7" },
+	{ "{\"cpu\":{\"realtimePeriod\":9}}", NULL, NULL, "cpu/cpu.rt_period_us", "9" },
+	{ "{\"blockIO\":{\"weight\":10}}", "io.weight", "1", "blkio/blkio.weight", "10" },
+	{ "{\"blockIO\":{\"weight\":10,\"leafWeight\":30}}", NULL, NULL,
+	  "blkio/blkio.leaf_weight", "30" },
+	{ "{\"blockIO\":{\"weightDevice\":[{\"major\":8,\"minor\":1,\"weight\":1000}]}}",
+	  "io.weight", "8:1 10000", "blkio/blkio.weight_device", "8:1 1000" },
+	{ "{\"blockIO\":{\"weightDevice\":[{\"major\":8,\"leafWeight\":20}]}}", NULL,
+	  NULL, "blkio/blkio.leaf_weight_device", "8:0 20" },
+	{ "{\"rdma\":{\"mlx5_1\":{\"hcaHandles\":2}}}", "rdma.max",
+	  "mlx5_1 hca_handle=2 hca_object=max", "rdma/rdma.max",
+	  "mlx5_1 hca_handle=2 hca_object=max" },
+	{ "{\"cpu\":{}}", NULL, NULL, "cpuset", "" },
+	{ "{\"memory\":{}}", NULL, NULL, "memory", "" },
 };
 
 static void assert_same(const char *found, const char *expected)
@@ -74,6 +91,7 @@ static const struct {
 	  "priority of 32 bits" },
 	{ "{\"hugepageLimits\":[{\"pageSize\":\"../x\",\"limit\":1}]}", "pageSize" },
 	{ "{\"unified\":{\"a/b.c\":\"1\"}}", "CONTROLLER.VALUE" },
+	{ "{\"rdma\":{\"a b\":{}}}", "the name of a device" },
 };
 
 static void test_refuses_with_the_place(void **state)
@@ -98,6 +116,10 @@ static void test_where_v1_is_missing_its_limits_are_refused(void **state)
 		"{\"memory\":{\"swappiness\":0}}",
 		"{\"memory\":{\"disableOOMKiller\":true}}",
 		"{\"memory\":{\"kernelTCP\":1}}",
+		"{\"memory\":{\"kernel\":1}}",
+		"{\"cpu\":{\"realtimePeriod\":1}}",
+		"{\"cpu\":{\"realtimeRuntime\":1}}",
+		"{\"blockIO\":{\"leafWeight\":1}}",
 	};
 
 	(void)state;
@@ -112,11 +134,44 @@ static void test_where_v1_is_missing_its_limits_are_refused(void **state)
 	}
 }
 
+static void test_no_demand_is_no_write(void **state)
+{
+	static const char *const texts[] = {
+		"{\"memory\":{\"kernel\":0}}",
+		"{\"cpu\":{\"realtimePeriod\":0,\"realtimeRuntime\":0}}",
+		"{\"blockIO\":{\"weight\":0,\"leafWeight\":0,\"weightDevice\":[]}}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		struct resources r;
+		struct err e = { 0 };
+		assert_int_equal(read_text(texts[i], &r, &e), 0);
+		assert_int_equal(r.count, 0);
+		resources_done(&r);
+	}
+}
+
+/* Where no cgroup can be made, an object without limits is no error. */
+static void test_an_empty_object_asks_for_no_limit(void **state)
+{
+	struct resources r;
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(read_text("{\"cpu\":{},\"memory\":{}}", &r, &e), 0);
+	assert_int_equal(r.count, 3);
+	assert_int_equal(resources_apply(&r, "/", NULL, &e), 0);
+	resources_done(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_limits_become_writes),
 		cmocka_unit_test(test_refuses_with_the_place),
+		cmocka_unit_test(test_no_demand_is_no_write),
+		cmocka_unit_test(test_an_empty_object_asks_for_no_limit),
 		cmocka_unit_test(test_where_v1_is_missing_its_limits_are_refused),
 	};
 
