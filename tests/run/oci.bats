@@ -520,9 +520,18 @@ status_of() {
 	refused 'stands there twice' '.linux.namespaces += [{"type": "mount"}]'
 	refused 'needs one of type mount' '.linux.namespaces -= [{"type": "mount"}]'
 	refused 'an absolute path was expected' '.process.cwd = "x"'
-	refused 'mountLabel' '.linux.mountLabel = "system_u:object_r:x_t:s0"'
 	refused 'root.path' '.root.path = "nosuch"'
 	refused 'unknown word' '.process.rlimits[0].type = "RLIMIT_MOON"'
+}
+
+@test "a label for mounts is passed over with a warning, and refused where SELinux is active" {
+	runs 'echo ran' '.linux.mountLabel = "system_u:object_r:x_t:s0"'
+	[[ $output == ran && $stderr == *"linux.mountLabel: passed over, since SELinux is not active"* ]]
+	is_root || return 0
+	printf 'nodev\tselinuxfs\n' >filesystems
+	run -1 unshare --mount sh -c 'mount --bind filesystems /proc/filesystems && exec "$@"' - "$OCI" --root "$T/state" run box
+	[[ $output == *"linux.mountLabel: hutch-oci sets no labels of SELinux"* ]]
+	[[ ! -e state/box ]]
 }
 
 @test "without a systemd to ask, a container that wants a scope is refused, and leaves nothing" {
