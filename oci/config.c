@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 
 #include "base/err.h"
 #include "base/io.h"
@@ -138,11 +139,19 @@ static int check(const struct config *c, struct err *e)
 		return err_set(
 			e, ERR_USAGE,
 			"config.json.linux.uidMappings: they take a user namespace");
-	return c->spaces[SPACE_MOUNT].is_listed
-		       ? 0
-		       : err_set(e, ERR_UNSUPPORTED,
-				 "config.json.linux.namespaces: hutch-oci needs one of "
-				 "type mount");
+	if (c->spaces[SPACE_MOUNT].is_listed)
+		return 0;
+	if (c->spaces[SPACE_USER].is_listed)
+		return err_set(
+			e, ERR_UNSUPPORTED,
+			"config.json.linux.namespaces: a user namespace takes one of "
+			"type mount, too");
+	/* The container's mounts are in no namespace, and can follow no other ones. */
+	return c->propagation & (MS_SHARED | MS_SLAVE)
+		       ? err_set(e, ERR_UNSUPPORTED,
+				 "config.json.linux.rootfsPropagation: it takes a mount "
+				 "namespace")
+		       : 0;
 }
 
 int config_read(const char *path, const char *bundle, struct config *ret, struct err *e)

@@ -212,10 +212,13 @@ static int set_up(struct init_order *o, int *ret_pid, char **ret_path, struct er
 {
 	const struct process *p = &o->config->process;
 
-	if (arrive(o, ret_pid, e))
+	AUTO_CLOSE int home = -1;
+
+	if (arrive(o, ret_pid, e) || spaces_leave_mounts(o->config, &home, e))
 		return -1;
 	AUTO_FREE char *state = inner_state(o, *ret_pid, STATE_CREATED);
-	if (enter_root(o, state, e) || set_terminal(o, e) || set_domain(o->config, e))
+	if (enter_root(o, state, e) || set_terminal(o, e) || spaces_return(home, e) ||
+	    set_domain(o->config, e))
 		return -1;
 	if (!o->config->has_process)
 		return link_send(o->link, LINK_READY, 0, -1, e);

@@ -326,8 +326,18 @@ static bool is_other(pid_t pid, const char *file)
 
 struct entry {
 	int process, flags;
+	int root; /* the container's; -1: it comes with the mount namespace */
 	const struct spaces_before *before;
 };
+
+/* Opens the root of a container in this process's own mount namespace. */
+static int open_root(pid_t pid, struct err *e)
+{
+	AUTO_FREE char *path = text_format("/proc/%d/root", (int)pid);
+	const int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? err_sys(e, "open the container's root") : fd;
+}
 
 static int enter(void *arg, struct err *e)
 {
@@ -337,8 +347,10 @@ static int enter(void *arg, struct err *e)
 		return -1;
 	/* Before a process of the container can see this one (CVE-2016-9962). */
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* can't fail */
-	return n->flags && setns(n->process, n->flags)
-		       ? err_sys(e, "join the container's namespaces")
+	if (n->flags && setns(n->process, n->flags))
+		return err_sys(e, "join the container's namespaces");
+	return n->root >= 0 && (fchdir(n->root) || chroot("."))
+		       ? err_sys(e, "enter the container's root")
 		       : 0;
 }
 
@@ -346,7 +358,7 @@ pid_t spaces_join(pid_t pid, const struct spaces_before *before, int cgroup,
 		  struct err *e)
 {
 	AUTO_CLOSE int process = (int)syscall(SYS_pidfd_open, pid, 0);
-	struct entry n = { process, 0, before };
+	struct entry n = { process, 0, -1, before };
 	const struct beyond b = { enter, &n };
 
 	if (process < 0)
@@ -354,5 +366,9 @@ pid_t spaces_join(pid_t pid, const struct spaces_before *before, int cgroup,
 	for (int i = 0; i < SPACE_COUNT; i++)
 		if (is_other(pid, files[i]))
 			n.flags |= (int)flags_of[i];
+	AUTO_CLOSE int root = n.flags & CLONE_NEWNS ? -1 : open_root(pid, e);
+	if (root < 0 && !(n.flags & CLONE_NEWNS))
+		return -1;
+	n.root = root;
 	return clone_beyond(&b, 0, cgroup, e);
 }

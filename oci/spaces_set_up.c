@@ -11,6 +11,7 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "oci/spaces.h"
+#include "sandbox/kernel/mount_api.h"
 #include "sandbox/kernel/procfs.h"
 
 int spaces_enter_cgroup(const struct config *c, struct err *e)
@@ -20,6 +21,34 @@ int spaces_enter_cgroup(const struct config *c, struct err *e)
 	return s->is_listed && !s->path && unshare(CLONE_NEWCGROUP)
 		       ? err_sys(e, "make a cgroup namespace")
 		       : 0;
+}
+
+int spaces_leave_mounts(const struct config *c, int *ret_home, struct err *e)
+{
+	if (c->spaces[SPACE_MOUNT].is_listed)
+		return 0;
+	AUTO_CLOSE int home = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+	if (home < 0)
+		return err_sys(e, "open the mount namespace");
+	if (unshare(CLONE_NEWNS))
+		return err_sys(e, "make a mount namespace to set up the root in");
+	*ret_home = fd_take(&home);
+	return 0;
+}
+
+/* A clone of the mounts that is attached nowhere is a tree of its own, which the kernel takes
+ * apart when the last process has left it: closing the descriptor leaves the mounts connected
+ * (open_tree(2)).  Those of the namespace for the time being end with that. */
+int spaces_return(int home, struct err *e)
+{
+	if (home < 0)
+		return 0;
+	AUTO_CLOSE int tree = mount_api_clone(AT_FDCWD, "/", true, e);
+	if (tree < 0)
+		return -1;
+	if (setns(home, CLONE_NEWNS))
+		return err_sys(e, "go back to the caller's mount namespace");
+	return fchdir(tree) || chroot(".") ? err_sys(e, "enter the container's root") : 0;
 }
 
 /* Which sysctls belong to a namespace; any other would change the host. */

@@ -518,10 +518,40 @@ status_of() {
 	refused 'belongs to no namespace' '.linux.sysctl = {"kernel.core_pattern": "|/bin/x"}'
 	refused "'..' leads out of it" '.linux.cgroupsPath = "/../../x"'
 	refused 'stands there twice' '.linux.namespaces += [{"type": "mount"}]'
-	refused 'needs one of type mount' '.linux.namespaces -= [{"type": "mount"}]'
+	refused 'a user namespace takes one of type mount, too' '.linux.namespaces = [{"type": "user"}] | del(.hostname)'
+	is_root || refused 'make a mount namespace to set up the root in' '.linux.namespaces = [] | .linux.uidMappings = [] | .linux.gidMappings = [] | del(.hostname)'
 	refused 'an absolute path was expected' '.process.cwd = "x"'
 	refused 'root.path' '.root.path = "nosuch"'
 	refused 'unknown word' '.process.rlimits[0].type = "RLIMIT_MOON"'
+}
+
+@test "without a mount namespace of its own a container has its mounts, and the host has none of them" {
+	local pid
+	is_root || skip "only root makes containers without a user namespace"
+	mkdir keep
+	echo kept >keep/file
+	bundle
+	mkdir rootfs/hidden
+	echo secret >rootfs/hidden/file
+	created '.linux.namespaces = [] | del(.hostname) | .linux.maskedPaths += ["/hidden"] | .mounts += [
+		{destination: "/data", type: "tmpfs", source: "tmpfs"},
+		{destination: "/keep", type: "bind", source: "'"$T"'/keep", options: ["bind", "ro"]}]'
+	pid=$(oci state box | jq .pid)
+	[[ $(readlink "/proc/$pid/ns/mnt") == "$(readlink /proc/self/ns/mnt)" ]]
+	run -1 grep -F "$T" /proc/self/mountinfo
+	oci start box
+	[[ $(oci exec box sh -c 'echo x >/data/new; cat /data/new /keep/file; ls /hidden; id -u') == $'x\nkept\n0' ]]
+	run -1 oci exec box touch /keep/file
+	[[ $output == *"Read-only file system"* ]]
+	[[ ! -e rootfs/data/new ]]
+	# Nothing is above that root, for a process that changes its own root once more.
+	[[ -e /proc/$pid/root/../bin/busybox && ! -e /proc/$pid/root/../config.json ]]
+	oci kill box KILL
+	gone "$pid"
+	rm -r rootfs
+	oci delete box
+	[[ $(cat keep/file) == kept ]]
+	run -1 grep -F "$T" /proc/self/mountinfo
 }
 
 @test "a label for mounts is passed over with a warning, and refused where SELinux is active" {
