@@ -119,10 +119,16 @@ static int read_document(const struct json_at *root, const char *bundle, struct 
 	    config_read_pairs(root, "annotations", &c->annotations, &c->annotation_count,
 			      e))
 		return -1;
-	c->hooks.may_fail_late = strtoul(c->version + 2, NULL, 10) < 3;
+	const unsigned long minor = strtoul(c->version + 2, NULL, 10);
+	c->hooks.may_fail_late = minor < 3;
 	c->has_process = json_member(root, "process", &at);
 	if (c->has_process && process_read(&at, &c->process, e))
 		return -1;
+	/* Since version 1.1 it is a warning. */
+	if (c->process.unknown_cap && minor < 1)
+		return err_set(e, ERR_UNSUPPORTED,
+			       "config.json.process.capabilities: unknown '%.64s'",
+			       c->process.unknown_cap);
 	const int found = fields_object(root, "linux", &at, e);
 	return found <= 0 ? found : config_read_linux(&at, c, e);
 }

@@ -202,6 +202,7 @@ static int prepare(struct creation *c, const char *bundle, struct err *e)
 	    mounts_detach(&c->config, bundle, &c->detached, e) ||
 	    create_preserved(c->globals, c->flags->preserve, &c->preserved, e))
 		return -1;
+	process_warn(&c->config.process);
 	if (c->flags->console) {
 		c->console = console_connect(c->flags->console, e);
 		if (c->console < 0)

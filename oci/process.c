@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "oci/fields.h"
+#include "oci/log.h"
 #include "policy/json/json.h"
 #include "sandbox/kernel/caps.h"
 
@@ -101,7 +102,7 @@ static int read_rlimits(const struct json_at *at, struct process *p, struct err 
 }
 
 static int read_caps(const struct json_at *caps, const char *name, uint64_t *ret,
-		     struct err *e)
+		     const char **ret_unknown, struct err *e)
 {
 	struct json_at array, item = { 0 };
 	const char *text;
@@ -113,11 +114,11 @@ static int read_caps(const struct json_at *caps, const char *name, uint64_t *ret
 	while (json_step(&array, &item)) {
 		if (json_string(&item, &text, e))
 			return -1;
-		/* A name that this program does not know is passed over, as the specification
-		 * says: the command then lacks that capability. */
 		const int number = caps_parse(text, NULL);
 		if (number >= 0)
 			*ret |= 1ull << number;
+		else
+			*ret_unknown = text;
 	}
 	return 0;
 }
@@ -132,7 +133,7 @@ static int read_all_caps(const struct json_at *at, struct process *p, struct err
 
 	p->has_caps = found > 0;
 	for (int i = 0; found > 0 && i < CAPS_COUNT; i++)
-		if (read_caps(&caps, names[i], &p->caps[i], e))
+		if (read_caps(&caps, names[i], &p->caps[i], &p->unknown_cap, e))
 			return -1;
 	return found < 0 ? -1 : 0;
 }
@@ -283,6 +284,18 @@ int process_read(const struct json_at *at, struct process *ret, struct err *e)
 	    read_io_priority(at, ret, e) || read_rest(at, ret, e) || check(at, ret, e))
 		return -1;
 	return 0;
+}
+
+void process_warn(const struct process *p)
+{
+	struct err e;
+
+	if (!p->unknown_cap)
+		return;
+	(void)err_set(&e, ERR_UNSUPPORTED,
+		      "process.capabilities: passed over, since unknown: '%.64s'",
+		      p->unknown_cap);
+	log_warning(&e);
 }
 
 void process_done(struct process *p)

@@ -36,6 +36,9 @@ struct process {
 	bool no_new_privs;
 	bool has_caps;
 	uint64_t caps[CAPS_COUNT];
+	const char *
+		unknown_cap; /* the last name that this program does not know; the command
+				  * lacks that capability.  NULL: there is none */
 	struct process_rlimit *rlimits; /* owned */
 	size_t rlimit_count;
 	bool has_oom_score;
@@ -51,4 +54,6 @@ struct process {
 
 /* Reads the object.  Texts are borrowed from its document. */
 int process_read(const struct json_at *at, struct process *ret, struct err *e);
+/* Warns of a capability that the command will lack, since its name is unknown. */
+void process_warn(const struct process *p);
 void process_done(struct process *p);
