@@ -58,9 +58,13 @@ static int check_sysctl(const struct config *c, const char *key, struct err *e)
 					      "fs/mqueue/" };
 	enum config_space needs = SPACE_COUNT;
 
+	if (!strcmp(key, "kernel/hostname"))
+		return err_set(e, ERR_USAGE,
+			       "linux.sysctl: 'kernel.hostname' is set by the member "
+			       "hostname");
 	if (!strncmp(key, "net/", 4))
 		needs = SPACE_NETWORK;
-	else if (!strcmp(key, "kernel/domainname") || !strcmp(key, "kernel/hostname"))
+	else if (!strcmp(key, "kernel/domainname"))
 		needs = SPACE_UTS;
 	else
 		for (size_t i = 0; i < ARRAY_LEN(of_ipc); i++)

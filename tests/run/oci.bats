@@ -522,6 +522,7 @@ status_of() {
 	refused 'linux.memoryPolicy: hutch-oci does not have it' '.linux.memoryPolicy = {"mode": "MPOL_BIND"}'
 	refused 'unknown namespace' '.linux.namespaces += [{"type": "moon"}]'
 	refused 'belongs to no namespace' '.linux.sysctl = {"kernel.core_pattern": "|/bin/x"}'
+	refused "'kernel.hostname' is set by the member hostname" '.linux.sysctl = {"kernel.hostname": "x"}'
 	refused "'..' leads out of it" '.linux.cgroupsPath = "/../../x"'
 	refused 'stands there twice' '.linux.namespaces += [{"type": "mount"}]'
 	refused 'a user namespace takes one of type mount, too' '.linux.namespaces = [{"type": "user"}] | del(.hostname)'
