@@ -55,7 +55,7 @@ int checkpoint_verb(const struct globals *g, char **argv, struct err *e)
 static void print_version(void)
 {
 	(void)printf("hutch-oci version %s\ncommit: %s\nspec: 1.3.0\n"
-		     "+CAP +SECCOMP +APPARMOR +EBPF\n",
+		     "+SYSTEMD +CAP +SECCOMP +APPARMOR +EBPF\n",
 		     HUTCH_VERSION, HUTCH_VERSION); /* nothing is lost with it */
 }
 

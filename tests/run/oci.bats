@@ -22,6 +22,7 @@ status_of() {
 	ln -s "$HUTCH" hutch-oci
 	[[ $(./hutch-oci --version | head -n 1) == "hutch-oci version "* ]]
 	[[ $("$HUTCH" oci --version | sed -n 3p) == "spec: 1.3.0" ]]
+	[[ $("$HUTCH" oci --version | sed -n 4p) == "+SYSTEMD "* ]]
 	"$HUTCH" oci features | jq -e '.ociVersionMax == "1.3.0" and .linux.seccomp.enabled'
 }
 
