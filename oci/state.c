@@ -292,7 +292,8 @@ int state_remove(const struct state *s, struct err *e)
 			return err_sys(e, "remove %s/%s", s->path, names[i]);
 	if (unlinkat(s->folder, NOTIFY_FOLDER, AT_REMOVEDIR) && errno != ENOENT)
 		return err_sys(e, "remove %s/" NOTIFY_FOLDER, s->path);
-	return rmdir(s->path) ? err_sys(e, "remove %s", s->path) : 0;
+	/* `create` and `delete --force` may be at it at once. */
+	return rmdir(s->path) && errno != ENOENT ? err_sys(e, "remove %s", s->path) : 0;
 }
 
 uint64_t state_birth(pid_t pid)

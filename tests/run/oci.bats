@@ -84,6 +84,12 @@ status_of() {
 	jq -e '.level == "error" and (.msg | contains("does not exist")) and (.time | test("Z$"))' log
 }
 
+@test "a container whose folder another process removes at the same time counts as deleted" {
+	created ".hooks.poststop = [{path: \"$(command -v rm)\", args: [\"rm\", \"-r\", \"$T/state/box\"]}]"
+	oci delete box
+	[[ ! -e state/box ]]
+}
+
 @test "ids that leave the state folder are refused" {
 	bundle
 	for id in ../x . .. a/b '' .x "$(printf 'a\nb')"; do
