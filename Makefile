@@ -170,7 +170,7 @@ FILES_sandbox/raw := raw_bind raw_copy_up raw_files raw_mounts raw_overlay raw_p
 USES_sandbox/raw := base sandbox/kernel
 
 FILES_oci := args cgroup_mounts cgroups cgroups_processes cgroups_v1 config config_linux console create \
-    device_rules events exec features \
+    device_rules devices_made events exec features \
     fields filter hooks identity init lifecycle link list log mount_options mounts mounts_detached notify process \
     resources resources_apply resources_v1 run sealed spaces spaces_set_up spec start state systemd
 USES_oci := base policy/json policy sandbox/kernel sandbox/cgroup sandbox/raw

@@ -25,6 +25,7 @@
 #include "oci/identity.h"
 #include "oci/link.h"
 #include "oci/mounts.h"
+#include "oci/mounts_detached.h"
 #include "oci/notify.h"
 #include "oci/spaces.h"
 #include "oci/state.h"
@@ -128,8 +129,7 @@ static int enter_root(struct init_order *o, const char *state, struct err *e)
 	int rc = spaces_set_up(c, e) || add_mounts(o, &plan, e) ||
 		 raw_mounts_make(&plan, &root, e) || run_hooks(o, state, e);
 	raw_plan_done(&plan);
-	for (size_t k = 0; k < c->mount_count; k++)
-		own_close(&o->detached[k]);
+	mounts_close(c, o->detached);
 	if (rc)
 		return -1;
 	if (o->keeps_root ? change_root(root, e)

@@ -206,7 +206,7 @@ static bool is_dev_bound(const struct config *c)
 	return false;
 }
 
-static void add_device(struct raw_plan *plan, const struct config_device *d)
+static void add_device(struct raw_plan *plan, const struct config_device *d, int made)
 {
 	struct raw_step *step = raw_plan_add(plan, RAW_DEVICE, d->path);
 
@@ -215,6 +215,7 @@ static void add_device(struct raw_plan *plan, const struct config_device *d)
 	step->uid = d->uid;
 	step->gid = d->gid;
 	step->from = d->path;
+	step->fd = made < 0 ? -1 : fcntl(made, F_DUPFD_CLOEXEC, 0);
 }
 
 static bool has_device(const struct config *c, const char *path)
@@ -225,7 +226,9 @@ static bool has_device(const struct config *c, const char *path)
 	return false;
 }
 
-static void add_devices(const struct builder *b)
+/* Adds the devices that each container has, and those of the configuration; `made` are those
+ * of mounts_detach(). */
+static void add_devices(const struct builder *b, const int *made)
 {
 	static const struct {
 		const char *path;
@@ -243,12 +246,12 @@ static void add_devices(const struct builder *b)
 			.device = makedev(defaults[i].major, defaults[i].minor),
 		};
 		if (!has_device(c, d.path) && !has_mount(c, d.path))
-			add_device(b->plan, &d);
+			add_device(b->plan, &d, -1);
 	}
 	/* A privileged container lists all devices of the host; ptmx is that of its own devpts. */
 	for (size_t i = 0; i < c->device_count; i++)
 		if (strcmp(c->devices[i].path, "/dev/ptmx") != 0)
-			add_device(b->plan, &c->devices[i]);
+			add_device(b->plan, &c->devices[i], made[i]);
 }
 
 static void add_links(const struct builder *b)
@@ -334,7 +337,7 @@ int mounts_plan(const struct mounts_order *o, struct raw_plan *ret, struct err *
 	if (add_mounts(&b, o, e))
 		return -1;
 	if (!is_dev_bound(c)) {
-		add_devices(&b);
+		add_devices(&b, o->detached + c->mount_count);
 		add_links(&b);
 	}
 	/* The working directory may be missing in an image.  Later the root may be read-only. */

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "oci/config.h"
+#include "oci/devices_made.h"
 #include "oci/mount_options.h"
 #include "oci/spaces.h"
 #include "sandbox/raw/raw_mounts.h"
@@ -97,9 +98,10 @@ static int detach(struct bind *b, int *ret, struct err *e)
 
 int mounts_detach(const struct config *c, const char *bundle, int **ret, struct err *e)
 {
-	int *fds = mem_new((c->mount_count + 1) * sizeof(*fds));
+	const size_t count = c->mount_count + c->device_count;
+	int *fds = mem_new((count + 1) * sizeof(*fds));
 
-	for (size_t i = 0; i < c->mount_count; i++)
+	for (size_t i = 0; i < count; i++)
 		fds[i] = -1;
 	for (size_t i = 0; i < c->mount_count; i++) {
 		struct bind b = { .config = c, .mount = &c->mounts[i], .bundle = bundle };
@@ -108,13 +110,20 @@ int mounts_detach(const struct config *c, const char *bundle, int **ret, struct 
 			return err_in(e, "mount at %s", c->mounts[i].target);
 		}
 	}
+	devices_make(c, fds + c->mount_count);
 	*ret = fds;
 	return 0;
 }
 
+void mounts_close(const struct config *c, int *detached)
+{
+	for (size_t i = 0; i < c->mount_count + c->device_count; i++)
+		own_close(&detached[i]);
+}
+
 void mounts_release(const struct config *c, int *detached)
 {
-	for (size_t i = 0; detached && i < c->mount_count; i++)
-		own_close(&detached[i]);
+	if (detached)
+		mounts_close(c, detached);
 	free(detached);
 }

@@ -99,11 +99,18 @@ int raw_do_chmod(struct raw_tree *t, const struct raw_step *s, struct err *e)
 	return chmod(path.text, s->mode) < 0 ? err_sys(e, "chmod %.300s", s->target) : 0;
 }
 
+static int attach_device(struct raw_tree *t, int mount, const struct raw_step *s,
+			 struct err *e)
+{
+	AUTO_TARGET struct mount_target at = { .fd = -1 };
+
+	return raw_target(t, s, false, &at, e) < 0 ? -1 : raw_attach(t, mount, &at, s, e);
+}
+
 /* Binds the host's file of the same path: a user namespace refuses mknod(2), and devices
  * on file systems that it mounts do not open. */
 static int bind_device(struct raw_tree *t, const struct raw_step *s, struct err *e)
 {
-	AUTO_TARGET struct mount_target at = { .fd = -1 };
 	AUTO_CLOSE int mount = mount_api_clone(AT_FDCWD, s->target, false, e);
 	struct stat st;
 
@@ -117,9 +124,7 @@ static int bind_device(struct raw_tree *t, const struct raw_step *s, struct err 
 			"make the device %.300s: the host's file of that path is another "
 			"device",
 			s->target);
-	if (raw_target(t, s, false, &at, e) < 0)
-		return -1;
-	return raw_attach(t, mount, &at, s, e);
+	return attach_device(t, mount, s, e);
 }
 
 /* Sets owner and mode of the device file that was just made, since mknod(2) applies the
@@ -149,8 +154,10 @@ static int dress_device(int parent, const char *name, const struct raw_step *s,
 int raw_do_device(struct raw_tree *t, const struct raw_step *s, struct err *e)
 {
 	const char *name;
-	int parent = mount_target_parent(&t->targets, s->target, &name, e);
 
+	if (s->fd >= 0)
+		return attach_device(t, s->fd, s, e);
+	int parent = mount_target_parent(&t->targets, s->target, &name, e);
 	if (parent < 0)
 		return -1;
 	if (mknodat(parent, name, s->mode, s->device) < 0)

@@ -30,7 +30,8 @@ enum raw_kind {
 	RAW_SYMLINK, /* makes a link to `source`; a link that leads there already will do */
 	RAW_CHMOD,   /* changes the mode of the target to `mode` */
 	RAW_DEVICE,  /* makes the device file `device` of type and permissions `mode`; binds the
-			* host's file of the same path where mknod(2) is refused */
+			* host's file of the same path where mknod(2) is refused.  With `fd`,
+			* a detached mount of such a file, shows that */
 	RAW_REMOUNT, /* changes the flags of the mount at the target */
 	RAW_COVER,   /* makes the target read-only by mounting it over itself; skipped if it
 			* does not exist or cannot be written */

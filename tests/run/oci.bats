@@ -518,6 +518,23 @@ status_of() {
 	[[ $output == *"has processes already"* ]]
 }
 
+@test "a container with a user namespace has devices that the host lacks, with the owner and mode of the bundle" {
+	is_root || skip "device files take root of the host"
+	local maps='[{containerID: 0, hostID: 100000, size: 65536}]'
+	bundle
+	ln -s busybox rootfs/bin/stat
+	chown -hR 100000:100000 rootfs
+	chmod 711 "$T"
+	runs 'stat -c "%u:%g %a %t:%T" /dev/own /dev/pipe /dev/other; head -c 3 /dev/own | wc -c; mknod /dev/more c 1 5 || echo none' "
+		.linux.namespaces += [{type: \"user\"}] | .linux.uidMappings = $maps | .linux.gidMappings = $maps
+		| .linux.devices = [{path: \"/dev/own\", type: \"c\", major: 1, minor: 5, uid: 10, gid: 11, fileMode: 438},
+			{path: \"/dev/pipe\", type: \"p\", uid: 0, gid: 0},
+			{path: \"/dev/other\", type: \"c\", major: 1, minor: 3, uid: 0, gid: 0, fileMode: 384}]"
+	[[ $output == $'10:11 666 1:5\n0:0 666 0:0\n0:0 600 1:3\n3\nnone' ]]
+	refused 'mount /dev/own: No such file' ".linux.namespaces += [{type: \"user\"}] | .linux.uidMappings = $maps | .linux.gidMappings = $maps
+		| .linux.devices = [{path: \"/dev/own\", type: \"c\", major: 1, minor: 5, uid: 70000, gid: 0}]"
+}
+
 @test "device rules hold against root inside that may make device files" {
 	is_root || skip "only root's containers have device files of their own"
 	runs 'mknod /x b 7 0 && cat /x; mknod /n c 1 3 && echo ok >/n && echo null' '.process.capabilities.bounding += ["CAP_MKNOD"] | .process.capabilities.effective += ["CAP_MKNOD"] | .process.capabilities.permitted += ["CAP_MKNOD"]'
