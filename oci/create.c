@@ -41,7 +41,7 @@ struct creation {
 	struct preserved preserved;
 	int *detached; /* owned: of mounts_detach() */
 	char *name;    /* owned: of a cgroup of its own */
-	bool notifies; /* the container has a socket for sd_notify(3) */
+	struct notify notify;
 	int link, inner, console, waiting; /* owned */
 	int master;			   /* owned */
 	pid_t pid;			   /* 0: none yet */
@@ -54,6 +54,7 @@ static void creation_done(struct creation *c)
 	own_close(&c->console);
 	own_close(&c->waiting);
 	own_close(&c->master);
+	own_close(&c->notify.mount);
 	free(c->name);
 	mounts_release(&c->config, c->detached);
 	resources_done(&c->resources);
@@ -250,7 +251,7 @@ static int clone_process(struct creation *c, struct err *e)
 			.keeps_root = c->flags->keeps_root,
 			.preserved = &c->preserved,
 			.detached = c->detached,
-			.notifies = c->notifies,
+			.notify = &c->notify,
 		};
 		init_run(&o);
 	}
@@ -333,7 +334,7 @@ static int make(struct creation *c, struct err *e)
 {
 	struct state *s = c->state;
 
-	if (notify_prepare(s, &c->notifies, e) ||
+	if (notify_prepare(s, &c->config, &c->notify, e) ||
 	    state_keep_config(s, c->config.text, c->config.len, e) ||
 	    listen_for_start(c, e) || make_cgroup(c, e) || clone_process(c, e))
 		return -1;
@@ -376,7 +377,8 @@ int create_container(const struct globals *g, const struct create_flags *f,
 			      .inner = -1,
 			      .console = -1,
 			      .waiting = -1,
-			      .master = -1 };
+			      .master = -1,
+			      .notify.mount = -1 };
 	AUTO_FREE char *bundle = realpath(f->bundle ? f->bundle : ".", NULL);
 
 	*ret = (struct created){ .state.folder = -1, .master = -1 };

@@ -112,8 +112,8 @@ static int add_mounts(struct init_order *o, struct raw_plan *plan, struct err *e
 	order.cgroup = cgroup;
 	if (mounts_plan(&order, plan, e))
 		return -1;
-	if (o->notifies)
-		notify_show(o->state, plan, &o->config->process);
+	if (o->notify->is_wanted)
+		notify_show(o->state, o->notify, plan, &o->config->process);
 	return 0;
 }
 
@@ -130,6 +130,7 @@ static int enter_root(struct init_order *o, const char *state, struct err *e)
 		 raw_mounts_make(&plan, &root, e) || run_hooks(o, state, e);
 	raw_plan_done(&plan);
 	mounts_close(c, o->detached);
+	own_close(&o->notify->mount);
 	if (rc)
 		return -1;
 	if (o->keeps_root ? change_root(root, e)

@@ -15,6 +15,7 @@ struct config;
 struct err;
 struct filter;
 struct link_message;
+struct notify;
 struct state;
 
 /* Descriptors of the caller's for the command. */
@@ -33,7 +34,7 @@ struct init_order {
 	int waiting;	      /* the socket at which it waits for `start` */
 	bool has_old_keyring; /* --no-new-keyring */
 	bool keeps_root;      /* --no-pivot */
-	bool notifies;	      /* the container has a socket for sd_notify(3) */
+	struct notify *notify; /* of notify_prepare() */
 	int *detached;	      /* of mounts_detach() */
 	mode_t umask;	      /* in the process: that of the caller */
 	const struct preserved *preserved;

@@ -1,5 +1,6 @@
 #include "oci/notify.h"
 
+#include <fcntl.h>
 #include <linux/mount.h>
 #include <poll.h>
 #include <stddef.h>
@@ -15,8 +16,10 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "oci/config.h"
 #include "oci/process.h"
 #include "oci/state.h"
+#include "sandbox/raw/raw_mounts.h"
 #include "sandbox/raw/raw_plan.h"
 
 #define INSIDE	    "/run/notify"
@@ -30,27 +33,54 @@ static const char *wanted(void)
 	return path && *path ? path : NULL;
 }
 
-int notify_prepare(const struct state *s, bool *ret, struct err *e)
+/* Files that a process inside made in the folder would be on the host, and keep the folder from
+ * being removed; connect(2) to the socket works all the same. */
+static void fill(const struct state *s, struct raw_step *step)
 {
-	*ret = wanted() != NULL;
-	if (!*ret)
-		return 0;
-	/* The container's user may be another one. */
-	return mkdirat(s->folder, NOTIFY_FOLDER, 0755) ||
-			       fchmodat(s->folder, NOTIFY_FOLDER, 0755, 0)
-		       ? err_sys(e, "make %s/" NOTIFY_FOLDER, s->path)
-		       : 0;
+	step->source = text_format("%s/" NOTIFY_FOLDER, s->path);
+	step->flags.set = MOUNT_ATTR_RDONLY;
 }
 
-void notify_show(const struct state *s, struct raw_plan *plan, struct process *p)
+/* Returns -1 if this process may clone no mounts. */
+static int detach(const struct state *s)
+{
+	struct err ignored; /* the process then tells what is wrong */
+	AUTO_FREE char *target = text_copy(INSIDE);
+	struct raw_step step = {
+		.kind = RAW_BIND, .fd = -1, .userns = -1, .target = target
+	};
+
+	fill(s, &step);
+	AUTO_FREE char *source = step.source;
+	return raw_mounts_detach(&step, &ignored);
+}
+
+int notify_prepare(const struct state *s, const struct config *c, struct notify *ret,
+		   struct err *e)
+{
+	ret->is_wanted = wanted() != NULL;
+	if (!ret->is_wanted)
+		return 0;
+	/* The container's user may be another one. */
+	if (mkdirat(s->folder, NOTIFY_FOLDER, 0755) ||
+	    fchmodat(s->folder, NOTIFY_FOLDER, 0755, 0))
+		return err_sys(e, "make %s/" NOTIFY_FOLDER, s->path);
+	if (c->spaces[SPACE_USER].is_listed)
+		ret->mount = detach(s);
+	return 0;
+}
+
+void notify_show(const struct state *s, const struct notify *n, struct raw_plan *plan,
+		 struct process *p)
 {
 	struct raw_step *step = raw_plan_add(plan, RAW_BIND, INSIDE);
 
-	step->source = text_format("%s/" NOTIFY_FOLDER, s->path);
+	fill(s, step);
 	step->from = "NOTIFY_SOCKET";
-	/* Files that a process inside made there would be on the host, and keep the folder
-	 * from being removed; connect(2) to the socket works all the same. */
-	step->flags.set = MOUNT_ATTR_RDONLY;
+	if (n->mount >= 0) {
+		step->fd = fcntl(n->mount, F_DUPFD_CLOEXEC, 0);
+		step->is_detached = true;
+	}
 	list_set_env(&p->env, "NOTIFY_SOCKET=" INSIDE "/" SOCKET_NAME);
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 #include <stdbool.h>
 
+struct config;
 struct err;
 struct process;
 struct raw_plan;
@@ -13,10 +14,18 @@ struct state;
 
 #define NOTIFY_FOLDER "notify"
 
-/* create: makes the folder.  *ret says whether there is one. */
-int notify_prepare(const struct state *s, bool *ret, struct err *e);
+struct notify {
+	bool is_wanted;
+	int mount; /* owned: the folder's, for a container in another user namespace, which
+		    * may not look into the state; -1: the process makes it itself */
+};
+
+/* create: makes the folder, if one is wanted.  *ret has a mount of -1 before. */
+int notify_prepare(const struct state *s, const struct config *c, struct notify *ret,
+		   struct err *e);
 /* In the process: adds the mount of the folder, and sets the variable to the socket inside. */
-void notify_show(const struct state *s, struct raw_plan *plan, struct process *p);
+void notify_show(const struct state *s, const struct notify *n, struct raw_plan *plan,
+		 struct process *p);
 
 /* start: opens the socket, before the command runs; -1 without an error: none is asked for. */
 int notify_open(const struct state *s, struct err *e);

@@ -367,6 +367,17 @@ status_of() {
 	[[ ! -e state/box ]]
 }
 
+@test "what a container with a user namespace tells by sd_notify reaches the service manager" {
+	is_root || skip "ids that may not look into the state take root of the host"
+	local maps='[{containerID: 0, hostID: 100000, size: 65536}]'
+	bundle ".process.args = [\"/bin/notify\"] | .linux.namespaces += [{type: \"user\"}] | .linux.uidMappings = $maps | .linux.gidMappings = $maps"
+	cp "$(tool oci_notify)" rootfs/bin/notify
+	chown -hR 100000:100000 rootfs
+	chmod 711 "$T"
+	command python3 -SE "$here/oci.py" notify "$OCI" --root "$T/state" >told
+	[[ $(cat told) == $'READY=1\nMAINPID='* ]]
+}
+
 @test "a seccomp listener goes to its agent with the state of the container" {
 	bundle '.process.args = ["mkdir", "/x"] | .linux.seccomp = {defaultAction: "SCMP_ACT_ALLOW", listenerPath: "agent", listenerMetadata: "meta", syscalls: [{names: ["mkdir", "mkdirat"], action: "SCMP_ACT_NOTIFY"}]}'
 	command python3 -SE "$here/oci.py" listener "$OCI" --root "$T/state" >told
