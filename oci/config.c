@@ -102,6 +102,14 @@ static int read_root(const struct json_at *config, const char *bundle, struct co
 	return 0;
 }
 
+/* podman asks by this annotation of crun's for its own groups (--group-add keep-groups). */
+static bool keeps_groups(const struct config *c)
+{
+	const char *word = config_annotation(c, "run.oci.keep_original_groups");
+
+	return word && strcmp(word, "0") != 0;
+}
+
 static int read_document(const struct json_at *root, const char *bundle, struct config *c,
 			 struct err *e)
 {
@@ -129,6 +137,7 @@ static int read_document(const struct json_at *root, const char *bundle, struct 
 		return err_set(e, ERR_UNSUPPORTED,
 			       "config.json.process.capabilities: unknown '%.64s'",
 			       c->process.unknown_cap);
+	c->process.keeps_groups = keeps_groups(c);
 	const int found = fields_object(root, "linux", &at, e);
 	return found <= 0 ? found : config_read_linux(&at, c, e);
 }

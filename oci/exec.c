@@ -74,8 +74,11 @@ static int read_process(struct execution *x, struct err *e)
 	if (!x->doc)
 		return err_in(e, "%s", x->flags->process);
 	json_root(x->doc, "process", &root);
+	const bool keeps_groups = x->config.process.keeps_groups;
 	process_done(&x->config.process);
-	return process_read(&root, &x->config.process, e);
+	const int rc = process_read(&root, &x->config.process, e);
+	x->config.process.keeps_groups = keeps_groups;
+	return rc;
 }
 
 /* "UID[:GID]" */

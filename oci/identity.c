@@ -150,7 +150,7 @@ static int set_groups(const struct process *p, struct err *e)
 {
 	/* Where setgroups(2) is denied, the groups of the caller stay; that is what the
 	 * denial is for (user_namespaces(7)). */
-	if (setgroups(p->group_count, p->groups) &&
+	if (!p->keeps_groups && setgroups(p->group_count, p->groups) &&
 	    (p->group_count || (errno != EPERM && errno != EINVAL)))
 		return err_sys(e, "set process.user.additionalGids");
 	if (setresgid(p->gid, p->gid, p->gid))

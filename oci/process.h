@@ -33,6 +33,7 @@ struct process {
 	uint32_t umask;	  /* UINT32_MAX: as it is */
 	uint32_t *groups; /* owned */
 	size_t group_count;
+	bool keeps_groups; /* the caller's groups stay, and `groups` are not set */
 	bool no_new_privs;
 	bool has_caps;
 	uint64_t caps[CAPS_COUNT];

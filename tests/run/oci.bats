@@ -217,6 +217,19 @@ status_of() {
 	[[ $(oci exec --process process.json box) == 333 ]]
 }
 
+@test "the caller's groups stay where the annotation of podman's keep-groups asks for them" {
+	local show='["grep", "^Groups", "/proc/self/status"]'
+	is_root || skip "other groups take root of the host"
+	bundle ".process.args = $show"
+	[[ $(setpriv --groups 5,6 "$OCI" --root "$T/state" run box) != *6* ]]
+	bundle ".process.args = $show | .process.user.additionalGids = [8] | .annotations = {\"run.oci.keep_original_groups\": \"1\"}"
+	[[ $(setpriv --groups 5,6 "$OCI" --root "$T/state" run box) == *$'\t5 6'* ]]
+	created '.annotations = {"run.oci.keep_original_groups": "1"}'
+	oci start box
+	jq ".process | .args = $show | .user.additionalGids = [8]" config.json >process.json
+	[[ $(setpriv --groups 5,6 "$OCI" --root "$T/state" exec --process process.json box) == *$'\t5 6'* ]]
+}
+
 @test "a time namespace has the offsets of the bundle" {
 	is_root || skip "a time namespace with offsets takes root of the host"
 	runs 'cut -d. -f1 /proc/uptime; cat /proc/self/timens_offsets' '.linux.namespaces += [{type: "time"}] | .linux.timeOffsets = {boottime: {secs: 1000000}, monotonic: {secs: 7, nanosecs: 8}}'
