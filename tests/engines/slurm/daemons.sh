@@ -4,19 +4,25 @@
 # shellcheck shell=bash disable=SC2154 # work, runtime, bundle: from the sourcing script
 containers=/run/containers bundles=/run/bundles
 
+# bundle_new [UID]: makes $bundle.  With an id it is that ordinary user's, and has a user namespace.
 # Slurm puts the command of a job in place of the bundle's.
 bundle_new() {
+	local gid
 	mkdir -p "$bundle/rootfs/bin" "$bundle/rootfs/proc" "$bundle/rootfs/dev" "$bundle/rootfs/tmp"
 	cp "$(command -v busybox)" "$bundle/rootfs/bin"
 	busybox --list | grep -v '^busybox$' | while read -r name; do
 		ln -s busybox "$bundle/rootfs/bin/$name"
 	done
-	jq -n '{
+	[ -z "${1:-}" ] || { chown -R "$1" "$bundle" && gid=$(id -g "$1"); } || return
+	jq -n --argjson uid "${1:-null}" --argjson gid "${gid:-null}" '{
 		ociVersion: "1.0.0", root: { path: "rootfs" }, hostname: "inside",
 		process: { user: { uid: 0, gid: 0 }, cwd: "/", env: ["PATH=/bin"], args: ["/bin/sh"] },
 		mounts: [ { destination: "/proc", type: "proc", source: "proc" },
 			{ destination: "/dev", type: "tmpfs", source: "tmpfs", options: ["mode=755"] } ],
-		linux: { namespaces: [ { type: "pid" }, { type: "mount" }, { type: "ipc" }, { type: "uts" } ] } }' \
+		linux: { namespaces: [ { type: "pid" }, { type: "mount" }, { type: "ipc" }, { type: "uts" } ] } }
+		| if $uid then .linux.namespaces += [ { type: "user" } ]
+			| .linux.uidMappings = [ { containerID: 0, hostID: $uid, size: 1 } ]
+			| .linux.gidMappings = [ { containerID: 0, hostID: $gid, size: 1 } ] else . end' \
 		>"$bundle/config.json"
 }
 
@@ -52,14 +58,18 @@ slurm_config() {
 # step, and the shell would be the one to end.  The bundles that Slurm makes and the runtime's state are
 # in memory: Slurm calls fsync(2) for each bundle, and a folder on a disk may wait for the journal.  An
 # environment file would stay behind: Slurm 22.05 does not remove it, and so not the bundle's folder.
+#
+# Slurm runs the first command as the user of the job, and the other three as root, which has to become
+# that user: the files of the state say which hooks run.
 oci_config() {
-	local id=%n.%u.%j.%s.%t
+	local id=%n.%u.%j.%s.%t program="$runtime --root $containers/%u"
+	local as="exec runuser -u %u --"
 	cat <<-X
 		ContainerPath="$bundles/job.%n.%j.%s"
-		RunTimeRun="exec $runtime --root $containers run --bundle %b $id"
-		RunTimeQuery="exec $runtime --root $containers state $id"
-		RunTimeKill="exec $runtime --root $containers kill $id KILL"
-		RunTimeDelete="exec $runtime --root $containers delete --force $id"
+		RunTimeRun="exec $program run --bundle %b $id"
+		RunTimeQuery="$as $program state $id"
+		RunTimeKill="$as $program kill $id KILL"
+		RunTimeDelete="$as $program delete --force $id"
 	X
 }
 
@@ -71,6 +81,7 @@ is_idle() {
 start() {
 	export SLURM_CONF=$work/slurm.conf
 	mkdir -p "$work/state" "$work/spool" "$work/munge" "$containers" "$bundles"
+	chmod 1777 "$containers"
 	head -c 1024 /dev/urandom >"$work/munge/key" && chmod 400 "$work/munge/key"
 	chown -R munge: "$work/munge"
 	slurm_config >"$SLURM_CONF" && oci_config >"$work/oci.conf"

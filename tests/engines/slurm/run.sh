@@ -15,6 +15,8 @@ needs slurmctld slurmctld
 needs slurmd slurmd
 needs srun slurm-client
 needs busybox busybox-static
+needs runuser util-linux
+export -f as_user
 version=$(slurmctld -V)
 version=${version##* }
 for program in $(references); do
@@ -23,7 +25,7 @@ for program in $(references); do
 	log=$logs/slurm-$name.log
 	work_new
 	export work runtime
-	apart unshare --net timeout -k 5 300 "$engines/slurm/commands.sh" >"$log" 2>"$log.err" </dev/null
+	apart unshare --net timeout -k 5 600 "$engines/slurm/commands.sh" >"$log" 2>"$log.err" </dev/null
 	cp "$work"/*.log "$logs"
 	counted "slurm $version commands" "$name" "$(tally "$log")"
 	sed -n "s/^not ok [0-9]* - /# $name, not: /p" "$log"
