@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/kernel.h"
+#include "base/list.h"
 #include "base/own.h"
 #include "base/spot.h"
 
@@ -96,4 +97,43 @@ int resolve_open_real(const char *path, int flags)
 	how.resolve |= RESOLVE_BENEATH;
 	AUTO_CLOSE int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return root < 0 ? -1 : resolve_open(root, path[1] ? path + 1 : ".", &how);
+}
+
+void resolve_folder_done(struct resolve_folder *kept)
+{
+	own_close(&kept->fd);
+	own_free(&kept->path);
+}
+
+/* Opens the folder of the first `len` bytes of the path, unless it is kept already. */
+static int keep_folder(struct resolve_folder *kept, const char *path, size_t len)
+{
+	if (kept->path && !strncmp(kept->path, path, len) && !kept->path[len])
+		return 0;
+	resolve_folder_done(kept);
+	AUTO_FREE char *folder = text_format("%.*s", (int)len, path);
+	kept->fd = resolve_open_real(folder, O_PATH | O_DIRECTORY);
+	if (kept->fd < 0)
+		return -1;
+	kept->path = folder;
+	folder = NULL;
+	return 0;
+}
+
+int resolve_look_real(struct resolve_folder *kept, const char *path, struct stat *ret)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (*path != '/') {
+		errno = EINVAL;
+		return -1;
+	}
+	/* The folder of "/name" is "/", and "/" itself is looked at as "/.". */
+	if (keep_folder(kept, path, slash == path ? 1 : (size_t)(slash - path)) < 0 ||
+	    fstatat(kept->fd, slash[1] ? slash + 1 : ".", ret, AT_SYMLINK_NOFOLLOW) < 0)
+		return -1;
+	if (!S_ISLNK(ret->st_mode))
+		return 0;
+	errno = ELOOP;
+	return -1;
 }

@@ -71,6 +71,11 @@ int mount_api_bind(const char *source, int dir, const char *name, struct err *e)
 {
 	if (fchdir(dir) < 0)
 		return err_sys(e, "enter the folder of %.300s", name);
+	return mount_api_bind_here(source, name, e);
+}
+
+int mount_api_bind_here(const char *source, const char *name, struct err *e)
+{
 	if (mount(source, name, NULL, MS_BIND | MS_REC, NULL) < 0)
 		return err_sys(e, "mount %.300s", source);
 	return 0;

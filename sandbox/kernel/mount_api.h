@@ -25,6 +25,9 @@ int mount_api_set_attr(int mount, uint64_t attr, bool is_tree, const char *what,
  * or one of the kernel's. */
 int mount_api_bind(const char *source, int dir, const char *name, struct err *e);
 
+/* The same in the working directory. */
+int mount_api_bind_here(const char *source, const char *name, struct err *e);
+
 /* Does as mount_api_set_attr() for the mount at `name` in `dir`, following no link; an
  * error if there is no mount. */
 int mount_api_set_attr_at(int dir, const char *name, uint64_t attr, const char *what,

@@ -17,13 +17,14 @@
 
 void targets_init(struct targets *t, int root)
 {
-	*t = (struct targets){ .root = root, .folder = -1 };
+	*t = (struct targets){ .root = root, .folder = -1, .changes = 1 };
 }
 
 void mount_target_forget(struct targets *t)
 {
 	own_close(&t->folder);
 	own_free(&t->path);
+	t->changes++;
 }
 
 void mount_target_done(struct mount_target *t)
@@ -115,15 +116,14 @@ static int make_dirs(const struct targets *t, char *path, int depth, struct err 
 int mount_target_parent(struct targets *t, const char *path, const char **ret_name,
 		  struct err *e)
 {
-	AUTO_FREE char *folder = text_copy(path);
-	char *slash = strrchr(folder, '/');
+	const size_t len = (size_t)(strrchr(path, '/') - path);
 
-	*slash = '\0';
-	*ret_name = path + (slash - folder) + 1;
-	if (!*folder)
+	*ret_name = path + len + 1;
+	if (!len)
 		return t->root;
-	if (t->path && !strcmp(t->path, folder))
+	if (t->path && !strncmp(t->path, path, len) && !t->path[len])
 		return t->folder;
+	AUTO_FREE char *folder = text_format("%.*s", (int)len, path);
 	mount_target_forget(t);
 	t->folder = make_dirs(t, folder, 0, e);
 	if (t->folder < 0)

@@ -206,7 +206,7 @@ static int start(struct landlock_run *r, struct err *e)
 	note_print_to(r->l.words,
 		      "note: --isolation landlock is weaker than namespaces: %s",
 		      landlock_run_loses);
-	volumes_tell_home(r->l.policy, r->l.words);
+	volumes_tell_home(r->l.policy, NULL, r->l.words);
 	if (subreaper_start(&parts, &r->subreaper, e) < 0)
 		return -1;
 	stdio_handed_over(&r->l.stdio);

@@ -313,7 +313,7 @@ int launch_prepare(struct launch *l, bool has_stdio, struct err *e)
 	/* A supervisor leaves the caller's folder, where relative sources begin, after
 	 * this.  An observer shows folders that no user named. */
 	if (!l->observer)
-		volumes_tell_home(l->policy, l->words);
+		volumes_tell_home(l->policy, &l->plan, l->words);
 	return 0;
 }
 

@@ -33,11 +33,13 @@ void plan_init(struct plan *p)
 	*p = (struct plan){ .namespaces = ALL_NAMESPACES };
 }
 
-static void step_done(struct step *s)
+/* Leaves the step as it is: in a process that has forked, each page that is written to is
+ * copied first. */
+static void step_done(const struct step *s)
 {
-	own_free(&s->source);
-	own_free(&s->target);
-	own_free(&s->data);
+	free(s->source);
+	free(s->target);
+	free(s->data);
 }
 
 void plan_done(struct plan *p)
@@ -57,12 +59,18 @@ void plan_done(struct plan *p)
 	*p = (struct plan){ 0 };
 }
 
+void plan_make_room(struct plan *p, size_t more)
+{
+	if (p->room - p->count >= more)
+		return;
+	p->room = p->count + more;
+	p->steps = mem_resize(p->steps, p->room, sizeof(*p->steps));
+}
+
 struct step *plan_add(struct plan *p, enum step_kind kind, const char *target)
 {
-	if (p->count == p->room) {
-		p->room = p->room ? p->room * 2 : 128;
-		p->steps = mem_resize(p->steps, p->room, sizeof(*p->steps));
-	}
+	if (p->count == p->room)
+		plan_make_room(p, p->room ? p->room : 128);
 	struct step *s = &p->steps[p->count++];
 	*s = (struct step){ .kind = kind, .target = text_copy(target) };
 	return s;

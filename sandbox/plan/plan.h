@@ -178,6 +178,9 @@ int plan_build(struct plan *p, const struct policy *policy, const struct host_us
  * for the user's number or for the user's name in passwd(5). */
 int plan_ranges(struct plan *p, const struct host_user *user, struct err *e);
 
+/* Makes room for so many steps at once. */
+void plan_make_room(struct plan *p, size_t more);
+
 /* Adds a zeroed step to the plan.  The returned pointer is good until the next
  * step is added. */
 struct step *plan_add(struct plan *p, enum step_kind kind, const char *target);

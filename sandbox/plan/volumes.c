@@ -49,59 +49,93 @@ char *volumes_home(uid_t uid)
 	return home;
 }
 
-/* Returns a text that names the inode. */
-static char *inode_of(const struct stat *st)
-{
-	return text_format("%llx:%llx", (unsigned long long)st->st_dev,
-			   (unsigned long long)st->st_ino);
-}
+/* The folders in which a home lies, and the home itself. */
+struct homes {
+	struct inode {
+		dev_t dev;
+		ino_t ino;
+	} * inodes; /* owned */
+	size_t count;
+};
 
 /* Lists the inodes of the folder `home` and of those above it.  Inodes are compared, since
  * a link may lead to each of them.  A home that is / is that of no person. */
-static void list_home(const char *home, struct list *ret)
+static void list_home(const char *home, struct homes *ret)
 {
 	AUTO_FREE char *at = home && *home == '/' ? realpath(home, NULL) : NULL;
 	bool is_there = at && strcmp(at, "/") != 0;
 	struct stat st;
 
 	while (is_there) {
-		AUTO_FREE char *inode = stat(*at ? at : "/", &st) == 0 ? inode_of(&st)
-								       : NULL;
-		if (inode)
-			list_add_once(ret, inode);
+		ret->inodes =
+			mem_resize(ret->inodes, ret->count + 1, sizeof(*ret->inodes));
+		if (stat(*at ? at : "/", &st) == 0)
+			ret->inodes[ret->count++] =
+				(struct inode){ st.st_dev, st.st_ino };
 		is_there = *at != '\0';
 		if (is_there)
 			*strrchr(at, '/') = '\0';
 	}
 }
 
-/* Returns the first volume that shows one of the inodes; NULL: none does. */
-static const struct volume *find_shown(const struct policy *policy,
-				       const struct list *inodes)
+static bool shows_home(const struct homes *homes, dev_t dev, ino_t ino)
+{
+	for (size_t i = 0; i < homes->count; i++)
+		if (homes->inodes[i].dev == dev && homes->inodes[i].ino == ino)
+			return true;
+	return false;
+}
+
+/* Returns the first volume that shows one of the homes by its own source; NULL: none
+ * does. */
+static const struct volume *find_source_shown(const struct policy *policy,
+					      const struct homes *homes)
 {
 	for (size_t i = 0; i < policy->volume_count; i++) {
 		const struct volume *v = &policy->volumes[i];
 		struct stat st;
-		if (!v->source || !v->from || stat(v->source, &st) < 0)
-			continue;
-		AUTO_FREE char *inode = inode_of(&st);
-		if (list_has(inodes, inode))
+		if (v->source && v->from && stat(v->source, &st) == 0 &&
+		    shows_home(homes, st.st_dev, st.st_ino))
 			return v;
 	}
 	return NULL;
 }
 
-void volumes_tell_home(const struct policy *policy, int to)
+static const struct volume *find_from(const struct policy *policy, const char *from)
 {
-	struct list inodes = { 0 };
+	for (size_t i = 0; i < policy->volume_count; i++)
+		if (policy->volumes[i].from == from)
+			return &policy->volumes[i];
+	return NULL;
+}
+
+/* The same by the plan's steps, which know the inodes of all sources. */
+static const struct volume *find_step_shown(const struct policy *policy,
+					    const struct plan *p,
+					    const struct homes *homes)
+{
+	const struct volume *v = NULL;
+
+	for (size_t i = 0; i < p->count && !v; i++) {
+		const struct step *s = &p->steps[i];
+		if (s->source && s->from && shows_home(homes, s->dev, s->ino))
+			v = find_from(policy, s->from);
+	}
+	return v;
+}
+
+void volumes_tell_home(const struct policy *policy, const struct plan *p, int to)
+{
+	struct homes homes = { 0 };
 
 	if (!policy->volume_count)
 		return;
 	AUTO_FREE char *listed = volumes_home(geteuid());
-	list_home(getenv("HOME"), &inodes);
-	list_home(listed, &inodes);
-	const struct volume *v = find_shown(policy, &inodes);
-	list_done(&inodes);
+	list_home(getenv("HOME"), &homes);
+	list_home(listed, &homes);
+	const struct volume *v = p ? find_step_shown(policy, p, &homes)
+				   : find_source_shown(policy, &homes);
+	free(homes.inodes);
 	if (!v)
 		return;
 	AUTO_FREE char *from = term_escape_line(v->from);
@@ -294,13 +328,13 @@ static int by_text(const void *a, const void *b)
 
 /* Looks at a path that has no links.  Returns -1 with errno ESTALE if a link was put on
  * the way to it meanwhile. */
-static int look_at(const char *real, struct stat *ret)
+static int look_at(struct resolve_folder *kept, const char *real, struct stat *ret)
 {
-	AUTO_CLOSE int fd = resolve_open_real(real, O_PATH);
+	int looked = resolve_look_real(kept, real, ret);
 
-	if (fd < 0 && errno == ELOOP)
+	if (looked < 0 && errno == ELOOP)
 		errno = ESTALE;
-	return fd < 0 ? -1 : fstat(fd, ret);
+	return looked;
 }
 
 static int replaced(const char *path, const struct volume *v, struct err *e)
@@ -316,11 +350,12 @@ static struct step *add_below(struct plan *p, const struct volume *v, const char
 			      const char *rest)
 {
 	AUTO_FREE char *from = join(source, rest), *to = join(v->target, rest);
+	AUTO_FOLDER struct resolve_folder kept = RESOLVE_FOLDER_NONE;
 	struct stat st;
 
-	/* errno says why a look at the path failed: the free(3) at the end of this
-	 * function keeps it */
-	return look_at(from, &st) == 0 ? add_bind(p, v, from, to, &st) : NULL;
+	/* errno says why a look at the path failed: the cleanups at the end of this
+	 * function keep it */
+	return look_at(&kept, from, &st) == 0 ? add_bind(p, v, from, to, &st) : NULL;
 }
 
 static int not_below(const struct volume *v, const char *source, const char *rest,
@@ -366,18 +401,26 @@ static int add_guards(struct plan *p, const struct volume *v, const char *source
 	return 0;
 }
 
-char *volumes_resolve(const struct policy *policy, const char *path, struct stat *ret)
+static char *resolve_source(const struct policy *policy, struct resolve_folder *kept,
+			    const char *path, struct stat *ret)
 {
 	/* Most paths have no links, which one look-up tells. */
-	if (path_is_plain(path) && look_at(path, ret) == 0)
+	if (path_is_plain(path) && look_at(kept, path, ret) == 0)
 		return text_copy(path);
 	AUTO_FREE char *real = policy->is_resolved ? text_copy(path)
 						   : realpath(path, NULL);
-	if (!real || look_at(real, ret) < 0)
+	if (!real || look_at(kept, real, ret) < 0)
 		return NULL;
 	char *result = real;
 	real = NULL;
 	return result;
+}
+
+char *volumes_resolve(const struct policy *policy, const char *path, struct stat *ret)
+{
+	AUTO_FOLDER struct resolve_folder kept = RESOLVE_FOLDER_NONE;
+
+	return resolve_source(policy, &kept, path, ret);
 }
 
 /* Adds a remedy for a folder that is not there, or is another one than its author
@@ -556,13 +599,14 @@ static int by_target(const void *a, const void *b)
 
 /* Finds the source of a volume.  This is done only once for each volume, so that all
  * later steps are about the same folder. */
-static int find_source(const struct policy *policy, struct shown *x, struct err *e)
+static int find_source(const struct policy *policy, struct resolve_folder *kept,
+		       struct shown *x, struct err *e)
 {
 	const struct volume *v = x->v;
 
 	if (v->kind == VOLUME_TMPFS)
 		return 0;
-	x->source = volumes_resolve(policy, v->source, &x->st);
+	x->source = resolve_source(policy, kept, v->source, &x->st);
 	if (!x->source)
 		return volumes_source_missing(v, e);
 	if ((v->kind == VOLUME_BIND && !v->is_cow) || S_ISDIR(x->st.st_mode))
@@ -584,11 +628,12 @@ static int plan_shown(struct plan *p, const struct policy *policy, const struct 
 static int plan_sorted(struct plan *p, const struct policy *policy, struct shown *sorted,
 		       struct err *e)
 {
+	AUTO_FOLDER struct resolve_folder kept = RESOLVE_FOLDER_NONE;
 	struct own own = { .audit = policy->audit };
 	int result = 0;
 
 	for (size_t i = 0; i < policy->volume_count && result == 0; i++)
-		result = find_source(policy, &sorted[i], e);
+		result = find_source(policy, &kept, &sorted[i], e);
 	for (size_t i = 0; i < policy->volume_count && result == 0; i++)
 		result = list_protected(&sorted[i], &policy->protects, &own, e);
 	for (size_t i = 0; i < policy->volume_count && result == 0; i++)
@@ -606,6 +651,7 @@ int volumes_plan(struct plan *p, const struct policy *policy, struct err *e)
 	AUTO_FREE struct shown *sorted = mem_zeroed(policy->volume_count, sizeof(*sorted));
 	for (size_t i = 0; i < policy->volume_count; i++)
 		sorted[i].v = &policy->volumes[i];
+	plan_make_room(p, policy->volume_count);
 	/* A parent's path is a prefix of its child's, so the parent sorts
 	 * first. */
 	qsort(sorted, policy->volume_count, sizeof(*sorted), by_target);
@@ -625,9 +671,10 @@ static int show_entry(struct plan *p, const struct policy *policy, const char *f
 				  .target = target,
 				  .is_writable = !list_has(&own->protects, source),
 				  .from = policy->image_path };
+	AUTO_FOLDER struct resolve_folder kept = RESOLVE_FOLDER_NONE;
 	struct shown x = { .v = &v };
 
-	int result = find_source(policy, &x, e);
+	int result = find_source(policy, &kept, &x, e);
 	/* The folder's path has no links: another path means that the entry became one. */
 	if (result == 0 && strcmp(x.source, source) != 0)
 		result = replaced(source, &v, e);

@@ -50,8 +50,9 @@ int volumes_check_apart(const struct volume *v, const char *source, struct list 
 char *volumes_home(uid_t uid);
 
 /* Writes a note to `to` (base/note.h) about the first volume that shows the whole home of
- * the user: a folder that is the home, or contains it. */
-void volumes_tell_home(const struct policy *policy, int to);
+ * the user: a folder that is the home, or contains it.  With a plan that has their steps no
+ * volume is looked at again; NULL: there is no such plan. */
+void volumes_tell_home(const struct policy *policy, const struct plan *p, int to);
 
 /* Lists hutch's own folders, as they are now, and the folder of the audit log
  * `audit` (policy.h). */

@@ -347,8 +347,11 @@ int mounts_run(const struct plan *p, int server, struct mounted *ret, struct err
 	targets_init(&t.targets, -1);
 	masks_init(&t.masks);
 	int result = mounts_clone_hosts(&t, e);
-	for (t.at = 0; t.at < p->count && result == 0; t.at++)
+	for (t.at = 0; t.at < p->count && result == 0; t.at++) {
+		if (p->steps[t.at].kind != STEP_BIND)
+			t.entered = 0; /* other steps may enter other folders */
 		result = actions[p->steps[t.at].kind](&t, &p->steps[t.at], e);
+	}
 	if (result == 0)
 		result = pivot_into(t.root, false, e);
 	if (result == 0) {

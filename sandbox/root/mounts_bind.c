@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/kernel.h"
@@ -70,11 +71,28 @@ static bool is_private(const struct tree *t, int folder)
 	return st.st_dev == root.st_dev || st.st_dev == t->tmpfs;
 }
 
-/* Binds the source over a name that was just made in a private folder: mount(2) follows a
- * link by which another process would have replaced that name. */
+/* Enters the folder if it is private.  Many binds behind each other share a folder, which
+ * is entered once. */
+static bool enter_private(struct tree *t, int folder)
+{
+	const bool is_kept = folder == t->targets.folder;
+
+	if (is_kept && t->entered == t->targets.changes)
+		return true;
+	t->entered = 0;
+	if (!is_private(t, folder) || fchdir(folder) < 0)
+		return false;
+	if (is_kept)
+		t->entered = t->targets.changes;
+	return true;
+}
+
+/* Binds the source over a name that was just made in a private folder, which is the working
+ * directory: mount(2) follows a link by which another process would have replaced that
+ * name. */
 static int bind_made(const struct mount_target *at, const struct step *s, struct err *e)
 {
-	if (mount_api_bind(s->source, at->dir, at->name, e) < 0 ||
+	if (mount_api_bind_here(s->source, at->name, e) < 0 ||
 	    mounts_check_same(at->dir, at->name, s, e) < 0)
 		return -1;
 	return mount_api_set_attr_at(at->dir, at->name, s->attr, s->source, e);
@@ -87,7 +105,7 @@ static int bind_source(struct tree *t, const struct step *s, struct err *e)
 
 	if (mount_target_make(&t->targets, s->target, s->is_dir, 0755, &at, e) < 0)
 		return -1;
-	if (*at.name && *host < 0 && is_private(t, at.dir))
+	if (*at.name && *host < 0 && enter_private(t, at.dir))
 		return bind_made(&at, s, e);
 	AUTO_CLOSE int mount = *host >= 0 ? fd_take(host)
 					  : mount_api_clone(AT_FDCWD, s->source, true, e);
@@ -131,8 +149,10 @@ static int bind_prepared(struct tree *t, const struct step *s, struct err *e)
 
 int mounts_bind(struct tree *t, const struct step *s, struct err *e)
 {
-	if (s->is_prepared)
+	if (s->is_prepared) {
+		t->entered = 0;
 		return bind_prepared(t, s, e);
+	}
 	return bind_source(t, s, e) < 0 ? err_from(e, s->from) : 0;
 }
 

@@ -192,6 +192,40 @@ static void test_by_hand_it_is_what_the_kernel_does(void **state)
 	assert_int_equal(status, 0);
 }
 
+/* The folder of the path before is kept, but never taken for another one. */
+static void test_a_look_follows_no_link(void **state)
+{
+	static const struct {
+		const char *path;
+		int error;
+	} samples[] = {
+		{ "/real/deep", 0 },	{ "/real/none", ENOENT }, { "/real", 0 },
+		{ "/link", ELOOP },	{ "/link/deep", ELOOP },  { "/file", 0 },
+		{ "/file/x", ENOTDIR }, { "/rea/x", ENOENT },	  { "/real/", 0 },
+		{ "/out/proc", ELOOP }, { "/none/x", ENOENT },	  { "", 0 },
+	};
+	AUTO_FREE char *top = realpath((const char *)*state, NULL);
+	AUTO_CLOSE int folder = make_scene(top);
+	struct resolve_folder kept = RESOLVE_FOLDER_NONE;
+	struct stat is, wanted;
+
+	for (size_t i = 0; i < ARRAY_LEN(samples); i++) {
+		AUTO_FREE char *path = text_format("%s%s", top, samples[i].path);
+		const int looked = resolve_look_real(&kept, path, &is);
+		assert_int_equal(looked < 0 ? errno : 0, samples[i].error);
+		if (samples[i].error)
+			continue;
+		assert_int_equal(lstat(path, &wanted), 0);
+		assert_int_equal(is.st_ino, wanted.st_ino);
+	}
+	assert_int_equal(resolve_look_real(&kept, "/", &is), 0);
+	assert_int_equal(lstat("/", &wanted), 0);
+	assert_int_equal(is.st_ino, wanted.st_ino);
+	assert_int_equal(resolve_look_real(&kept, "real", &is), -1);
+	resolve_folder_done(&kept);
+	assert_int_equal(kept.fd, -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -203,6 +237,8 @@ int main(void)
 			scene_teardown),
 		cmocka_unit_test_setup_teardown(test_by_hand_it_is_what_the_kernel_does,
 						scene_setup, scene_teardown),
+		cmocka_unit_test_setup_teardown(test_a_look_follows_no_link, scene_setup,
+						scene_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

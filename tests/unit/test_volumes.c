@@ -238,6 +238,37 @@ static const struct {
 	{ "nowhere", "/n", NULL },
 };
 
+/* Returns, allocated, the note about the volumes, by their plan if it can be made. */
+static char *tell(struct world *w, bool has_plan)
+{
+	char said[4096] = "";
+	int ends[2];
+
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	AUTO_CLOSE int from = ends[0];
+	volumes_tell_home(&w->policy, has_plan ? &w->plan : NULL, ends[1]);
+	(void)close(ends[1]);
+	assert_true(read(from, said, sizeof(said) - 1) >= 0);
+	return text_copy(said);
+}
+
+static void check_told(void **state, size_t i, bool has_plan)
+{
+	struct world w;
+
+	world_begin(&w);
+	bind(&w, state, shown[i].source, shown[i].rest);
+	if (has_plan)
+		(void)volumes_plan(&w.plan, &w.policy, &w.e); /* "nowhere" fails */
+	AUTO_FREE char *said = tell(&w, has_plan);
+	assert_int_equal(*said != '\0', shown[i].says != NULL);
+	if (shown[i].says) {
+		assert_non_null(strstr(said, "hutch: note: -v /"));
+		assert_string_equal(strstr(said, "safer"), shown[i].says);
+	}
+	world_done(&w);
+}
+
 static void test_a_volume_that_shows_the_whole_home_is_told(void **state)
 {
 	AUTO_FREE char *home = scene_path(state, "home");
@@ -246,43 +277,26 @@ static void test_a_volume_that_shows_the_whole_home_is_told(void **state)
 	scene_dir(state, "home/below");
 	assert_int_equal(symlink(home, link), 0);
 	for (size_t i = 0; i < ARRAY_LEN(shown); i++) {
-		char said[1024] = "";
-		struct world w;
-		int ends[2];
-		world_begin(&w);
-		bind(&w, state, shown[i].source, shown[i].rest);
-		assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-		AUTO_CLOSE int from = ends[0];
-		volumes_tell_home(&w.policy, ends[1]);
-		(void)close(ends[1]);
-		const ssize_t len = read(from, said, sizeof(said) - 1);
-		assert_int_equal(len > 0, shown[i].says != NULL);
-		if (shown[i].says) {
-			assert_non_null(strstr(said, "hutch: note: -v /"));
-			assert_string_equal(strstr(said, "safer"), shown[i].says);
-		}
-		world_done(&w);
+		check_told(state, i, false);
+		check_told(state, i, true);
 	}
 }
 
 static void test_the_whole_home_is_told_once(void **state)
 {
-	char said[4096] = "";
-	struct world w;
-	int ends[2];
-
-	world_begin(&w);
-	bind(&w, state, "home", "/a");
-	bind(&w, state, "home", "/b");
-	assert_int_equal(volume_parse_bind(&w.policy, "/:/host:ro", &w.e), 0);
-	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-	AUTO_CLOSE int from = ends[0];
-	volumes_tell_home(&w.policy, ends[1]);
-	(void)close(ends[1]);
-	const ssize_t len = read(from, said, sizeof(said) - 1);
-	assert_true(len > 0);
-	assert_ptr_equal(strchr(said, '\n'), said + len - 1);
-	world_done(&w);
+	for (int has_plan = 0; has_plan < 2; has_plan++) {
+		struct world w;
+		world_begin(&w);
+		bind(&w, state, "home", "/a");
+		bind(&w, state, "home", "/b");
+		assert_int_equal(volume_parse_bind(&w.policy, "/:/host:ro", &w.e), 0);
+		if (has_plan)
+			assert_int_equal(volumes_plan(&w.plan, &w.policy, &w.e), 0);
+		AUTO_FREE char *said = tell(&w, has_plan);
+		assert_true(*said != '\0');
+		assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1);
+		world_done(&w);
+	}
 }
 
 int main(void)
