@@ -21,10 +21,10 @@
 #include "store/folders.h"
 #include "store/rm_tree.h"
 
-#define ENTRIES	  ".etc"
-#define TMP_STATE "/tmp/hutch-" /* the user's number follows (store/folders.c) */
+#define ENTRIES	  ".prepared"
 #define NAME_SIZE 17
-#define LOCKS	  16 /* files of an entry that sandboxes lock */
+#define CHAIN	  "0/1/2/3/4/5/6/7/8/9/a/b/c/d/e/f"
+#define LOCKS	  ((sizeof(CHAIN)) / 2) /* folders of an entry that sandboxes lock */
 
 void etc_entry_done(struct etc_entry *x)
 {
@@ -46,9 +46,9 @@ static int take(struct etc_entry *x, int entry, const char *name, int *lock)
 	AUTO_FREE char *state = folder_path(FOLDER_STATE);
 	struct stat tree;
 
-	if (!state || fstatat(entry, "tree", &tree, AT_SYMLINK_NOFOLLOW) < 0)
+	if (!state || fstatat(entry, CHAIN "/tree", &tree, AT_SYMLINK_NOFOLLOW) < 0)
 		return -1;
-	x->tree = text_format("%s/" ENTRIES "/%s/tree", state, name);
+	x->tree = text_format("%s/" ENTRIES "/%s/" CHAIN "/tree", state, name);
 	x->dev = tree.st_dev;
 	x->ino = tree.st_ino;
 	x->lock = fd_take(lock);
@@ -65,41 +65,35 @@ static bool has_key(int entry, const struct buffer *key)
 	/* O_NONBLOCK: open(2) waits for no FIFO, which hutch never makes here. */
 	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 	AUTO_FREE char *there = mem_new(len + 1);
-	AUTO_CLOSE int fd = openat(entry, "key", flags);
+	AUTO_CLOSE int fd = openat(entry, CHAIN "/key", flags);
 	struct stat written, tree;
 
 	return fd >= 0 && fstat(fd, &written) == 0 &&
-	       fstatat(entry, "tree", &tree, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       fstatat(entry, CHAIN "/tree", &tree, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       clock_ns(&tree.st_ctim) <= clock_ns(&written.st_ctim) &&
 	       io_read_full(fd, there, len + 1) == (ssize_t)len &&
 	       memcmp(there, buffer_data(key), len) == 0;
 }
 
-static int open_lock(int entry, unsigned number, int flags)
+/* Puts the path of the folder with this number in the chain, 0 for the outermost. */
+static void put_link(char path[sizeof(CHAIN)], size_t number)
 {
-	char name[16];
-
-	(void)snprintf(name, sizeof(name), "lock%x", number); /* always fits */
-	return openat(entry, name, O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags, 0600);
+	(void)snprintf(path, sizeof(CHAIN), "%.*s", (int)(2 * number + 1), CHAIN);
 }
 
-/* Tells whether the state folder is in /tmp.  A program that removes old files there
- * leaves a folder alone that is locked itself (systemd-tmpfiles(8)). */
-static bool is_cleaned(void)
+static int open_link(int entry, size_t number)
 {
-	AUTO_FREE char *state = folder_path(FOLDER_STATE);
+	char path[sizeof(CHAIN)];
 
-	return state && strncmp(state, TMP_STATE, sizeof(TMP_STATE) - 1) == 0 &&
-	       !strchr(state + sizeof(TMP_STATE) - 1, '/');
+	put_link(path, number);
+	return openat(entry, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
 /* Locks the entry for this process, and returns the descriptor that has the lock; -1: the
- * entry is being removed, or has lost the file. */
+ * entry is being removed or cleaned, or has lost its folders. */
 static int lock_entry(int entry)
 {
-	AUTO_CLOSE int lock =
-		is_cleaned() ? fcntl(entry, F_DUPFD_CLOEXEC, 3)
-			     : open_lock(entry, (unsigned)getpid() % LOCKS, O_RDONLY);
+	AUTO_CLOSE int lock = open_link(entry, (size_t)getpid() % LOCKS);
 
 	return lock >= 0 && state_dir_lock(lock, LOCK_SH | LOCK_NB) == 0 ? fd_take(&lock)
 									 : -1;
@@ -135,20 +129,23 @@ struct source {
 static int fill_tree(int entry, const struct source *from)
 {
 	const mode_t callers = umask(022);
-	const int made = mkdirat(entry, "tree", 0755);
+	const int made = mkdirat(entry, CHAIN "/tree", 0755);
 	AUTO_CLOSE int tree =
-		made < 0 ? -1 : openat(entry, "tree", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		made < 0 ? -1
+			 : openat(entry, CHAIN "/tree", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	const int filled = tree < 0 ? -1 : from->fill(tree, from->arg);
 
 	(void)umask(callers);
 	return filled;
 }
 
-static int make_locks(int entry)
+static int make_chain(int entry)
 {
-	for (unsigned i = 0; i < LOCKS; i++) {
-		AUTO_CLOSE int lock = open_lock(entry, i, O_WRONLY | O_CREAT | O_EXCL);
-		if (lock < 0)
+	char path[sizeof(CHAIN)];
+
+	for (size_t i = 0; i < LOCKS; i++) {
+		put_link(path, i);
+		if (mkdirat(entry, path, 0700) < 0)
 			return -1;
 	}
 	return 0;
@@ -156,27 +153,27 @@ static int make_locks(int entry)
 
 static int write_key(int entry, const struct buffer *key)
 {
-	AUTO_CLOSE int fd =
-		openat(entry, "key", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	AUTO_CLOSE int fd = openat(entry, CHAIN "/key",
+				   O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
 	return fd < 0 ? -1 : io_write_all(fd, buffer_data(key), buffer_len(key));
 }
 
 struct sweeping {
-	int entries; /* borrowed: the folder .etc */
+	int entries; /* borrowed: the folder ENTRIES */
 	bool removes;
 	size_t count; /* of entries that are there */
 };
 
-/* Takes all locks of the entry; false: a sandbox has one.  A missing file is passed over:
- * an entry that is not complete, or that hutch made before it had such files, lacks
- * some. */
+/* Takes all locks of the entry; false: a sandbox has one.  Where a folder is missing, the
+ * entry has no tree, since that would be below it. */
 static bool lock_all(int entry, int locks[LOCKS])
 {
-	for (unsigned i = 0; i < LOCKS; i++) {
-		locks[i] = open_lock(entry, i, O_RDONLY);
-		if (locks[i] < 0 ? errno != ENOENT
-				 : state_dir_lock(locks[i], LOCK_EX | LOCK_NB) < 0)
+	for (size_t i = 0; i < LOCKS; i++) {
+		locks[i] = open_link(entry, i);
+		if (locks[i] < 0)
+			return errno == ENOENT;
+		if (state_dir_lock(locks[i], LOCK_EX | LOCK_NB) < 0)
 			return false;
 	}
 	return true;
@@ -190,10 +187,11 @@ static bool remove_unlocked(int entries, const char *name, int entry)
 	memset(locks, -1, sizeof(locks));
 	const bool is_ours = lock_all(entry, locks);
 	if (is_ours) {
-		(void)unlinkat(entry, "key", 0); /* a half removed entry is never used */
+		(void)unlinkat(entry, CHAIN "/key",
+			       0); /* a half removed entry is never used */
 		rm_tree_remove(entries, name);
 	}
-	for (unsigned i = 0; i < LOCKS; i++)
+	for (size_t i = 0; i < LOCKS; i++)
 		own_close(&locks[i]);
 	return is_ours;
 }
@@ -237,8 +235,8 @@ static bool make_room(int entries)
 static int make_all(int entry, const struct source *from, const struct buffer *key,
 		    int *ret_lock)
 {
-	if (state_dir_lock(entry, LOCK_SH | LOCK_NB) < 0 || fill_tree(entry, from) < 0 ||
-	    make_locks(entry) < 0)
+	if (state_dir_lock(entry, LOCK_SH | LOCK_NB) < 0 || make_chain(entry) < 0 ||
+	    fill_tree(entry, from) < 0)
 		return -1;
 	AUTO_CLOSE int lock = lock_entry(entry);
 	if (lock < 0 || write_key(entry, key) < 0)

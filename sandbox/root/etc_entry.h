@@ -1,16 +1,17 @@
 /* etc_entry -- keeps prepared folders between launches (etc_folder.h).
  *
- * Entries are folders of .etc in the state folder: the folder "tree", which is the prepared
- * one, the empty files "lock0" to "lockf", and the file "key", the bytes of everything that
- * decided the content.  The entry's name is a hash of the key, and a launch compares the
- * whole key.
+ * Entries are folders of .prepared in the state folder.  An entry has a chain of folders,
+ * "0/1/2/.../f", and at the end of it the folder "tree", which is the prepared one, and the
+ * file "key", the bytes of everything that decided the content.  The entry's name is a hash
+ * of the key, and a launch compares the whole key.
  *
- * Each sandbox holds a shared lock (flock(2)) on one of "lock0" to "lockf", which the
- * launcher's process id chooses.  There are several, since the kernel keeps the locks of a
- * file in a list, and a process that locks or unlocks the file passes all of them.  In /tmp
- * all sandboxes lock the entry's folder instead, since systemd-tmpfiles(8) spares a folder
- * that is locked itself.  Entries that no process locks are removed as soon as there are
- * ETC_ENTRIES_MAX. */
+ * Each sandbox holds a shared lock (flock(2)) on one folder of the chain, which the launcher's
+ * process id chooses.  There are several, since the kernel keeps the locks of a file in a
+ * list, and a process that locks or unlocks the file passes all of them.  They are folders
+ * above the tree and not files beside it: a program that removes old files cannot remove a
+ * folder that is not empty, so each lock is found as long as there is a tree, and
+ * systemd-tmpfiles(8) leaves alone all that is in a locked folder.  Entries that no process
+ * locks are removed as soon as there are ETC_ENTRIES_MAX. */
 #pragma once
 #include <sys/types.h>
 
@@ -20,7 +21,7 @@ struct buffer;
 
 /* An entry in use. */
 struct etc_entry {
-	int lock;   /* owned: the file or folder of the entry that is locked; -1: none */
+	int lock;   /* owned: the folder of the chain that is locked; -1: none */
 	char *tree; /* owned: path of the prepared folder */
 	dev_t dev;  /* of the prepared folder */
 	ino_t ino;

@@ -263,8 +263,8 @@ async def nothing_left(soak):
     await soak.until(lambda: mounts() == soak.mounts, f"mounts are left: {set(mounts()) - set(soak.mounts)}")
     left = sorted(os.path.relpath(os.path.join(at, name), soak.state)
                   for at, folders, files in os.walk(soak.state) for name in folders + files
-                  if os.path.relpath(at, soak.state).split("/")[0] != ".etc")
-    if left != [".ended", ".etc", ".etc-names", ".tmp"]:
+                  if os.path.relpath(at, soak.state).split("/")[0] != ".prepared")
+    if left != [".ended", ".etc-names", ".prepared", ".tmp"]:
         soak.broken(f"in the state folder is left: {left}")
     for name in ("img/data", "w"):
         if os.listdir(f"{soak.folder}/{name}"):

@@ -61,13 +61,13 @@ assert wait(start("true")) == 0' --memory 512m --best-effort
 	controls '
 import collections, re
 paths = [os.readlink(f"/proc/{supervisor}/fd/{fd}") for fd in os.listdir(f"/proc/{supervisor}/fd")]
-kinds = collections.Counter(re.sub(r"(socket|pipe):.*|(/\.etc/).*", r"\1\2", path) for path in paths)
+kinds = collections.Counter(re.sub(r"(socket|pipe):.*|(/\.prepared/).*", r"\1\2", path) for path in paths)
 # The sockets are the listener, the channel to the executor, and this client; the pidfd is for the
 # janitor; the rest are the folder of the state, its lock, its logs, the prepared /etc, whose lock it
 # holds, and the listener for refused system calls.
 assert kinds == {"/dev/null": 3, "socket": 3, "pipe": 1, "anon_inode:[signalfd]": 1,
                  "anon_inode:[pidfd]": 1, "anon_inode:seccomp notify": 1, state: 1, state + "/box": 2, state + "/box/lock": 1,
-                 state + "/box/log": 2, state + "/.etc/": 1}, paths'
+                 state + "/box/log": 2, state + "/.prepared/": 1}, paths'
 }
 
 @test "every request is answered, and a stop leaves its record" {

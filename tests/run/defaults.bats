@@ -191,10 +191,10 @@ etc_of_everything() {
 	box true
 	[ "$(state_of "$HOME")" = "$before" ]
 	[ "$(echo "$XDG_RUNTIME_DIR"/* "$XDG_RUNTIME_DIR"/hutch/.[!.]*)" = \
-		"$XDG_RUNTIME_DIR/hutch $XDG_RUNTIME_DIR/hutch/.etc" ]
+		"$XDG_RUNTIME_DIR/hutch $XDG_RUNTIME_DIR/hutch/.prepared" ]
 	box true # keeps the names of /etc, since there is a folder for them now
 	[ "$(echo "$XDG_RUNTIME_DIR"/hutch/.[!.]*)" = \
-		"$XDG_RUNTIME_DIR/hutch/.etc $XDG_RUNTIME_DIR/hutch/.etc-names" ]
+		"$XDG_RUNTIME_DIR/hutch/.etc-names $XDG_RUNTIME_DIR/hutch/.prepared" ]
 	before=$(state_of "$XDG_RUNTIME_DIR")
 	box true
 	[ "$(state_of "$XDG_RUNTIME_DIR")" = "$before" ]
@@ -236,7 +236,7 @@ mounts_of_etc() {
 	for i in {1..17}; do
 		box --add-host "other$i:10.0.0.1" true
 	done
-	[ "$(ls "$XDG_RUNTIME_DIR/hutch/.etc" | wc -l)" -le 16 ]
+	[ "$(ls "$XDG_RUNTIME_DIR/hutch/.prepared" | wc -l)" -le 16 ]
 	hutch exec kept ls -R /etc
 	[ "$output" = "$before" ]
 	hutch exec kept grep agent /etc/passwd

@@ -61,7 +61,7 @@ told() {
 	[ "$status" -ne 0 ]
 	hutch kill box
 	never grep -rq hunter- runtime
-	never grep -rq --exclude-dir=.etc $'\e' runtime # the host's ld.so.cache has any bytes
+	never grep -rq --exclude-dir=.prepared $'\e' runtime # the host's ld.so.cache has any bytes
 	hutch logs --supervisor box
 	has 'supervisor: started .*secret-hidden'
 	has 'supervisor: exec.start of .*secret-hidden'

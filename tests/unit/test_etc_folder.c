@@ -13,6 +13,8 @@
 #include "sandbox/plan/plan.h"
 #include "tests/unit/scene.h"
 
+#define END "0/1/2/3/4/5/6/7/8/9/a/b/c/d/e/f" /* the folder of the tree and of the key */
+
 /* Adds the step that mounts the scene's file or folder, as sandbox/plan/image.c does. */
 static struct step *add_bind(void **state, struct plan *p, const char *name,
 			     const char *target)
@@ -76,7 +78,7 @@ static void expect_content(const char *folder, const char *name, const char *wan
 /* Returns the number of prepared folders. */
 static size_t count_entries(void **state)
 {
-	AUTO_FREE char *path = scene_path(state, "hutch/.etc");
+	AUTO_FREE char *path = scene_path(state, "hutch/.prepared");
 	DIR *dir = opendir(path);
 	size_t count = 0;
 
@@ -266,7 +268,7 @@ static int64_t changed_ns(const char *folder, const char *name)
 
 static void add_to_key(const char *entry)
 {
-	AUTO_FREE char *path = text_format("%s/key", entry);
+	AUTO_FREE char *path = text_format("%s/" END "/key", entry);
 	AUTO_CLOSE int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
 
 	assert_int_equal(write(fd, "more\n", 5), 5);
@@ -274,7 +276,7 @@ static void add_to_key(const char *entry)
 
 static void replace_key_by_fifo(const char *entry)
 {
-	AUTO_FREE char *path = text_format("%s/key", entry);
+	AUTO_FREE char *path = text_format("%s/" END "/key", entry);
 
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(mkfifo(path, 0600), 0);
@@ -289,28 +291,38 @@ static void open_to_group(const char *entry)
  * tick. */
 static void remove_services(const char *entry)
 {
-	AUTO_FREE char *path = text_format("%s/tree/services", entry);
+	AUTO_FREE char *path = text_format("%s/" END "/tree/services", entry);
 
-	while (changed_ns(entry, "tree") <= changed_ns(entry, "key")) {
+	while (changed_ns(entry, END "/tree") <= changed_ns(entry, END "/key")) {
 		AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 		assert_true(fd >= 0 && unlink(path) == 0);
 	}
 }
 
-/* An entry of an earlier version of hutch has no such files. */
-static void remove_locks(const char *entry)
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
 {
-	for (unsigned i = 0; i < 16; i++) {
-		AUTO_FREE char *path = text_format("%s/lock%x", entry, i);
-		assert_int_equal(unlink(path), 0);
-	}
+	(void)st;
+	(void)kind;
+	return at->level ? remove(path) : 0;
+}
+
+/* Removes all that the entry has, as a program that removes old files does at last. */
+static void empty(const char *entry)
+{
+	assert_int_equal(nftw(entry, remove_one, 64, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+/* Returns the path of the entry of a tree, allocated. */
+static char *entry_of(const char *tree)
+{
+	return text_format("%.*s", (int)(strlen(tree) - strlen("/" END "/tree")), tree);
 }
 
 /* Spoils an entry, and expects that the next use makes it anew. */
 static void expect_anew(void **state, void (*spoil)(const char *entry))
 {
 	AUTO_FREE char *tree = use_once(state);
-	AUTO_FREE char *entry = text_format("%.*s", (int)(strlen(tree) - 5), tree);
+	AUTO_FREE char *entry = entry_of(tree);
 	struct stat st;
 
 	spoil(entry);
@@ -337,9 +349,9 @@ static void test_an_entry_that_others_may_write_to_is_made_anew(void **state)
 	expect_anew(state, open_to_group);
 }
 
-static void test_an_entry_without_files_for_locks_is_made_anew(void **state)
+static void test_an_entry_that_was_emptied_is_made_anew(void **state)
 {
-	expect_anew(state, remove_locks);
+	expect_anew(state, empty);
 }
 
 static void test_an_entry_that_has_lost_a_file_is_made_anew(void **state)
@@ -350,7 +362,7 @@ static void test_an_entry_that_has_lost_a_file_is_made_anew(void **state)
 static void test_a_link_in_place_of_the_folder_of_entries_is_not_followed(void **state)
 {
 	AUTO_FREE char *tree = use_once(state);
-	AUTO_FREE char *entries = scene_path(state, "hutch/.etc");
+	AUTO_FREE char *entries = scene_path(state, "hutch/.prepared");
 	AUTO_FREE char *moved = scene_path(state, "moved");
 	struct etc_folder f;
 	struct plan p, q;
@@ -371,8 +383,7 @@ static void test_an_entry_that_is_spoilt_and_in_use_is_left_alone(void **state)
 	plan_some(state, &p);
 	etc_folder_init(&alive);
 	assert_true(etc_folder_use(&alive, &p, true, &q));
-	AUTO_FREE char *entry = text_format("%.*s", (int)(strlen(q.steps[1].source) - 5),
-					    q.steps[1].source);
+	AUTO_FREE char *entry = entry_of(q.steps[1].source);
 	add_to_key(entry);
 	plan_some(state, &again);
 	etc_folder_init(&f);
@@ -423,6 +434,48 @@ static void test_entries_that_no_sandbox_uses_are_removed(void **state)
 	plan_done(&p);
 }
 
+/* Plays a program that removes old files: it removes all but the tree, which is busy with
+ * newer files, and spares folders that are locked if `spares`, as systemd-tmpfiles(8) does.
+ * Returns the depth of the first folder that it spares, or -1. */
+static int clean(const char *entry, bool spares)
+{
+	AUTO_FREE char *key = text_format("%s/" END "/key", entry);
+
+	for (int i = 0; i < 16 && spares; i++) {
+		AUTO_FREE char *path = text_format("%s/%.*s", entry, 2 * i + 1, END);
+		AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+			return i;
+	}
+	assert_int_equal(unlink(key), 0);
+	for (int i = 15; i >= 0; i--) {
+		AUTO_FREE char *path = text_format("%s/%.*s", entry, 2 * i + 1, END);
+		assert_int_equal(rmdir(path), -1);
+	}
+	return -1;
+}
+
+static void test_a_cleaned_entry_is_kept_for_the_sandbox_that_uses_it(void **state)
+{
+	struct etc_folder alive;
+	struct plan p, q;
+
+	plan_some(state, &p);
+	etc_folder_init(&alive);
+	assert_true(etc_folder_use(&alive, &p, true, &q));
+	AUTO_FREE char *entry = entry_of(q.steps[1].source);
+	assert_int_equal(clean(entry, true), getpid() % 16);
+	assert_int_equal(clean(entry, false), -1);
+	for (int i = 1; i < ETC_ENTRIES_MAX + 3; i++) {
+		AUTO_FREE char *text = text_format("%0*d\n", i, i);
+		scene_file(state, "services", text);
+		AUTO_FREE char *unused = use_once(state);
+	}
+	expect_content(q.steps[1].source, "services", "ssh 22/tcp\n");
+	etc_folder_done(&alive);
+	plan_done(&p);
+}
+
 /* As many prepared folders as there may be, each with one of its locks held. */
 static void test_each_of_its_locks_keeps_an_entry(void **state)
 {
@@ -434,7 +487,9 @@ static void test_each_of_its_locks_keeps_an_entry(void **state)
 		AUTO_FREE char *text = text_format("%0*u\n", i + 1, i);
 		scene_file(state, "services", text);
 		AUTO_FREE char *tree = use_once(state);
-		AUTO_FREE char *lock = text_format("%s/../lock%x", tree, i);
+		AUTO_FREE char *entry = entry_of(tree);
+		AUTO_FREE char *lock =
+			text_format("%s/%.*s", entry, (int)(2 * i + 1), END);
 		locks[i] = open(lock, O_RDONLY | O_CLOEXEC);
 		assert_true(locks[i] >= 0 && flock(locks[i], LOCK_SH) == 0);
 	}
@@ -470,9 +525,10 @@ int main(void)
 		TEST(test_a_fifo_in_place_of_the_key_is_not_waited_for),
 		TEST(test_an_entry_that_others_may_write_to_is_made_anew),
 		TEST(test_an_entry_that_has_lost_a_file_is_made_anew),
-		TEST(test_an_entry_without_files_for_locks_is_made_anew),
+		TEST(test_an_entry_that_was_emptied_is_made_anew),
 		TEST(test_an_entry_that_is_spoilt_and_in_use_is_left_alone),
 		TEST(test_each_of_its_locks_keeps_an_entry),
+		TEST(test_a_cleaned_entry_is_kept_for_the_sandbox_that_uses_it),
 		TEST(test_a_link_in_place_of_the_folder_of_entries_is_not_followed),
 		TEST(test_the_callers_umask_does_not_count),
 		TEST(test_entries_that_no_sandbox_uses_are_removed),
