@@ -84,7 +84,7 @@ static const char *why_fixed(const struct apply *a, const struct meeting *m, boo
 	const char *why = a->place.fixed;
 
 	if (!why && m->exists)
-		why = rmdir_check_fixed(m->at, m->name);
+		why = m->fixed;
 	if (!why && m->exists && !is_mode && m->host.st_uid != geteuid())
 		why = a->place.sticky;
 	return why;

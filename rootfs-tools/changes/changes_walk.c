@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "rootfs-tools/changes/rmdir_check.h"
 
 #define NAMES_MAX (64u << 20) /* limit of the bytes of the names in one of the host's
 			       * folders */
@@ -119,7 +120,7 @@ static int end_cover(struct walk *w, struct err *e)
 		struct meeting m = { .kind = 'D', .name = name, .exists = true,
 				     .at = dir_stack_here(&w->stack) };
 		if (c->is_listed[i] ||
-		    fstatat(m.at, name, &m.host, AT_SYMLINK_NOFOLLOW) < 0)
+		    rmdir_check_look(m.at, name, &m.host, &m.fixed) < 0)
 			continue;
 		AUTO_FREE char *path = text_copy(dir_stack_name(&w->stack, name));
 		m.path = path;
@@ -220,7 +221,7 @@ static int look_at(struct walk *w, const struct changes_stream_item *i, struct e
 
 	mark_seen(w, i->name);
 	if (m.at >= 0)
-		m.exists = fstatat(m.at, i->name, &m.host, AT_SYMLINK_NOFOLLOW) == 0;
+		m.exists = rmdir_check_look(m.at, i->name, &m.host, &m.fixed) == 0;
 	if (m.at >= 0 && !m.exists && errno == EACCES) {
 		leave_out(w, i->path, err_words(EACCES));
 		return 1;

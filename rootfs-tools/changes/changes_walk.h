@@ -31,6 +31,8 @@ struct meeting {
 					 * content is read */
 	bool exists;	  /* the path exists on the host */
 	struct stat host; /* the stat of the host's file; valid if `exists` */
+	const char *fixed; /* why not even its owner can replace it (rmdir_check.h); NULL:
+			    * nothing */
 	/* The host's file has the same size and mode; the callback must compare the
 	 * content (changes_walk_is_same()). */
 	bool may_be_same;

@@ -7,6 +7,7 @@
 #include <linux/stat.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "archive/dir_names.h"
@@ -54,6 +55,19 @@ const char *rmdir_check_sticky(const struct stat *folder)
 		       : NULL;
 }
 
+static const char *why_fixed(const struct statx *x, bool is_entry)
+{
+	/* statx(2) reports mount points since Linux 5.8. */
+	if (is_entry &&
+	    (x->stx_attributes & STATX_ATTR_MOUNT_ROOT)) /* layer: rmdir-mounts */
+		return "is a mount on this host, whose content the sandbox has not seen";
+	if (x->stx_attributes & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND))
+		return is_entry
+			       ? "cannot be changed (lsattr(1): i or a)"
+			       : "is in a folder that cannot be changed (lsattr(1): i or a)";
+	return NULL;
+}
+
 const char *rmdir_check_fixed(int at, const char *name)
 {
 	const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT |
@@ -62,13 +76,44 @@ const char *rmdir_check_fixed(int at, const char *name)
 
 	if (syscall(SYS_statx, at, name, flags, STATX_TYPE, &x) < 0)
 		return NULL; /* the caller's next access to the file reports the error */
-	/* statx(2) reports mount points since Linux 5.8. */
-	if (*name && (x.stx_attributes & STATX_ATTR_MOUNT_ROOT)) /* layer: rmdir-mounts */
-		return "is a mount on this host, whose content the sandbox has not seen";
-	if (x.stx_attributes & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND))
-		return *name ? "cannot be changed (lsattr(1): i or a)"
-			     : "is in a folder that cannot be changed (lsattr(1): i or a)";
-	return NULL;
+	return why_fixed(&x, *name);
+}
+
+static struct timespec time_of(const struct statx_timestamp *t)
+{
+	return (struct timespec){ .tv_sec = t->tv_sec, .tv_nsec = t->tv_nsec };
+}
+
+static struct stat stat_of(const struct statx *x)
+{
+	return (struct stat){ .st_dev = makedev(x->stx_dev_major, x->stx_dev_minor),
+			      .st_ino = x->stx_ino,
+			      .st_mode = x->stx_mode,
+			      .st_nlink = x->stx_nlink,
+			      .st_uid = x->stx_uid,
+			      .st_gid = x->stx_gid,
+			      .st_rdev = makedev(x->stx_rdev_major, x->stx_rdev_minor),
+			      .st_size = (off_t)x->stx_size,
+			      .st_blksize = (blksize_t)x->stx_blksize,
+			      .st_blocks = (blkcnt_t)x->stx_blocks,
+			      .st_atim = time_of(&x->stx_atime),
+			      .st_mtim = time_of(&x->stx_mtime),
+			      .st_ctim = time_of(&x->stx_ctime) };
+}
+
+int rmdir_check_look(int at, const char *name, struct stat *ret, const char **ret_fixed)
+{
+	const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
+	struct statx x = { 0 };
+
+	*ret_fixed = NULL;
+	if (syscall(SYS_statx, at, name, flags, STATX_BASIC_STATS, &x) == 0) {
+		*ret = stat_of(&x);
+		*ret_fixed = why_fixed(&x, true);
+		return 0;
+	}
+	/* A filter may refuse statx(2), with ENOSYS or EPERM. */
+	return errno == ENOENT ? -1 : fstatat(at, name, ret, AT_SYMLINK_NOFOLLOW);
 }
 
 static const char *why_it_stays(const struct level *l, const struct stat *st)

@@ -26,6 +26,10 @@ const char *rmdir_check_sticky(const struct stat *folder);
  * with "": why no entry of the folder can be removed. */
 const char *rmdir_check_fixed(int at, const char *name);
 
+/* Looks at `name` as fstatat(2) does with AT_SYMLINK_NOFOLLOW, and sets *ret_fixed as
+ * rmdir_check_fixed() does, with one system call for both. */
+int rmdir_check_look(int at, const char *name, struct stat *ret, const char **ret_fixed);
+
 /* Returns the first obstacle to removing all files in the folder `name` of the folder
  * `at`, as a sentence without its subject ("a/b in it WHY"), allocated; NULL: there is
  * none.  The folder itself is not checked. */
