@@ -25,12 +25,15 @@ int network_place(struct err *e)
 	return place < 0 ? err_sys(e, "open /dev/null") : place;
 }
 
+/* A sanitizer keeps what it knows about stacks in memory that the two processes share. */
+#define BESIDE __attribute__((no_sanitize("address")))
+
 /* Makes the namespace and returns a descriptor of it, or a negative errno.  Sets the
  * loopback device up, whereupon the kernel adds 127.0.0.1 and ::1 by itself.  One ioctl of
  * netdevice(7) does that; libnl would cost a launch 3 % (docs/dependencies.md).
  *
  * This function runs beside the mounts, with their errno (raw_call.h). */
-static int make_namespace(void)
+BESIDE static int make_namespace(void)
 {
 	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP };
 	const int type = SOCK_DGRAM | SOCK_CLOEXEC;
@@ -75,7 +78,7 @@ int network_make(int place, struct err *e)
 
 #define STACK_SIZE (16 << 10)
 
-static int make_beside(void *arg)
+BESIDE static int make_beside(void *arg)
 {
 	struct network_maker *m = arg;
 
@@ -87,6 +90,7 @@ int network_begin(struct network_maker *m, struct err *e)
 {
 	const int flags = CLONE_VM | CLONE_FILES | SIGCHLD;
 
+	m->made = -1; /* until the process has told; it may be killed before */
 	m->stack = mem_new(STACK_SIZE);
 	/* clone(2) takes the end of the stack, at a multiple of 16 bytes. */
 	char *end = m->stack + STACK_SIZE;

@@ -139,10 +139,10 @@ static void play_killed(void *arg)
 	struct err e;
 
 	(void)arg;
+	m.made = -1; /* as network_begin() leaves it */
 	m.pid = fork();
 	if (m.pid == 0)
 		(void)raise(SIGKILL);
-	m.made = -1;
 	CHECK(network_end(&m, &e) < 0);
 	CHECK(e.kind == ERR_SYSTEM && strstr(e.text, "a helper process"));
 }
