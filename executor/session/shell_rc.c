@@ -95,13 +95,14 @@
 	"}\n"								      \
 	"__hutch_out() {\n"						      \
 	" if [[ $3 != *[avx]* && ${__hutch_begun-} == \"$2\" && ! -t 0 &&"      \
-	" ! -o history && -n ${PWD-} && -z ${__hutch_trapped-}"		      \
+	" ! -o history && -n ${PWD-} && ${#PWD} -lt 4096 &&"		      \
+	" -z ${__hutch_trapped-}"					      \
 	"${PROMPT_COMMAND[*]-}${PS1-}${PS2-}${PS0-} ]]\n"			      \
 	" then\n"							      \
 	"  {\n"								      \
 	"   \\builtin type -P python\n"					      \
 	"   \\builtin printf '\\0\\0n%s\\0s%s\\0f%s\\0b%s\\0d%s\\0P\\0'"	      \
-	" \"$2\" \"$1\" \"$3\" \"${!-}\" \"${PWD:0:4095}\"\n"		      \
+	" \"$2\" \"$1\" \"$3\" \"${!-}\" \"$PWD\"\n"				      \
 	"  } >&62 || __hutch_lost \"$1\"\n"				      \
 	"  __hutch_done=$2 __hutch_err=2 __hutch_command=\n"		      \
 	" else __hutch_tidy \"$@\"; fi\n"				      \
