@@ -4,12 +4,16 @@ clock.
 The client sends one line, waits for the whole answer, and sends the next.  For
 comparison: the cost of a bare exchange of lines with a process on this machine
 (`cat`), which is a lower bound for any action; and that of a program which a
-bash on a pipe starts, in turn with the same program through `hutch act`.
+bash on a pipe starts, in turn with the same program through `hutch act` and with
+the same in an interactive bash on a terminal, which is what a session has.
 """
 
+import fcntl
 import json
 import os
+import pty
 import subprocess
+import termios
 import time
 
 import measure
@@ -60,6 +64,34 @@ class Client:
         self.process.stdout.close()
 
 
+class InteractiveBash(Client):
+    """A bash with job control on a terminal, outside any sandbox, that reads its lines
+    from a pipe, as the shell of a session does.  A line is answered with a line on
+    descriptor 3."""
+
+    def __init__(self):
+        ours, terminal = pty.openpty()
+        self.out, answers = os.pipe()
+
+        def take_terminal():
+            fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+            os.dup2(answers, 3)
+
+        self.process = subprocess.Popen(
+            ["bash", "--norc", "--noediting", "-i"], stdin=subprocess.PIPE, stdout=terminal,
+            stderr=terminal, env=dict(os.environ, PS1="", PS2=""), start_new_session=True,
+            close_fds=False, preexec_fn=take_terminal)
+        self.into, self.terminal = self.process.stdin.fileno(), ours
+        for fd in (terminal, answers):
+            os.close(fd)
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+        for fd in (self.out, self.terminal):
+            os.close(fd)
+
+
 def percentiles(samples):
     samples = sorted(samples)
     return {"p50_ms": round(samples[len(samples) // 2] / 1e3, 4),
@@ -92,10 +124,11 @@ def repeat_in_turn(ways, count):
 
 
 def measure_program(hutch):
-    clients = [Client([hutch, "act"]), Client(["bash", "--norc"])]
+    clients = [Client([hutch, "act"]), Client(["bash", "--norc"]), InteractiveBash()]
     try:
         return repeat_in_turn({"run of /bin/true": (clients[0], line("run", command="/bin/true")),
-                               "/bin/true in bash": (clients[1], b"/bin/true; echo\n")}, ROUNDS)
+                               "/bin/true in bash": (clients[1], b"/bin/true; echo\n"),
+                               "  in bash -i": (clients[2], b"/bin/true; echo >&3\n")}, ROUNDS)
     finally:
         for client in clients:
             client.close()
