@@ -53,7 +53,14 @@ static int rename_to(int at, const char *from, const char *to, unsigned flags)
 		return 0;
 	/* This file system has no RENAME_EXCHANGE or RENAME_NOREPLACE; it can
 	 * only replace. */
-	return (errno == EINVAL || errno == ENOSYS) ? renameat(at, from, at, to) : -1;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -1;
+	if (flags == KERNEL_RENAME_NOREPLACE &&
+	    faccessat(at, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+		errno = EEXIST;
+		return -1;
+	}
+	return renameat(at, from, at, to);
 }
 
 static int put_new(struct apply *a, const struct meeting *m)

@@ -23,6 +23,7 @@ struct cover {
 	struct dir_names names;
 	bool *is_listed; /* owned; for each name, whether the sandbox has it; NULL: the host
 		        * folder is not hidden */
+	bool is_new;	 /* the callback has just made the folder: nothing is in it yet */
 };
 
 struct walk {
@@ -31,6 +32,7 @@ struct walk {
 	struct dir_stack stack;
 	struct cover *covers; /* owned; one for each step of the stack */
 	size_t room;
+	bool was_missing; /* the host did not have the last item */
 	size_t lost;  /* how many folders of the current path, from its end, the host does
 		       * not have */
 	size_t blind; /* how many folders of the current path, from its end, cannot be
@@ -97,7 +99,7 @@ static int begin_folder(struct walk *w, bool is_covered, struct err *e)
 		w->covers = mem_resize(w->covers, w->room, sizeof(*w->covers));
 	}
 	struct cover *c = &w->covers[depth];
-	*c = (struct cover){ 0 };
+	*c = (struct cover){ .is_new = w->was_missing };
 	if (w->g->on_folder)
 		w->g->on_folder(w->g->context, dir_stack_here(&w->stack));
 	if (!is_covered)
@@ -220,7 +222,8 @@ static int look_at(struct walk *w, const struct changes_stream_item *i, struct e
 			     .at = w->lost ? -1 : dir_stack_here(&w->stack) };
 
 	mark_seen(w, i->name);
-	if (m.at >= 0)
+	errno = ENOENT;
+	if (m.at >= 0 && !w->covers[w->stack.depth].is_new)
 		m.exists = rmdir_check_look(m.at, i->name, &m.host, &m.fixed) == 0;
 	if (m.at >= 0 && !m.exists && errno == EACCES) {
 		leave_out(w, i->path, err_words(EACCES));
@@ -228,6 +231,7 @@ static int look_at(struct walk *w, const struct changes_stream_item *i, struct e
 	}
 	if (m.at >= 0 && !m.exists && errno != ENOENT)
 		return err_sys(e, "look at %.300s", i->path);
+	w->was_missing = !m.exists;
 	if (i->kind == CHANGES_STREAM_GONE && !m.exists)
 		return 0;
 	if (m.exists && is_as_listed(&m))

@@ -595,6 +595,27 @@ static void test_a_file_that_is_written_during_its_replacement_is_put_back(void 
 	heard_done(&h);
 }
 
+static void put_theirs(void **state, const char *path)
+{
+	if (!strcmp(path, "d"))
+		scene_file(state, "host/d/f", "theirs");
+}
+
+/* The walk does not look at files in a folder that the apply has just made. */
+static void test_a_file_that_appears_in_a_new_folder_is_left(void **state)
+{
+	struct heard h = { .hook = put_theirs };
+
+	scene_dir(state, "upper/d");
+	scene_file(state, "upper/d/f", "ours");
+	struct apply a = { .started_ns = LATEST };
+	assert_int_equal(apply(state, &a, &h), 0);
+	check_refused(&h, "is being changed");
+	scene_check_text(state, "host/d/f", "theirs");
+	gone(state, "host/d/" TEMPORARY);
+	heard_done(&h);
+}
+
 static void test_files_that_a_killed_apply_left_are_removed(void **state)
 {
 	struct heard h = { 0 };
@@ -685,6 +706,7 @@ int main(void)
 		TEST(test_one_that_fails_is_the_last_and_the_others_are_named),
 		TEST(test_a_link_that_takes_a_folders_place_leads_nowhere),
 		TEST(test_a_file_that_is_written_during_its_replacement_is_put_back),
+		TEST(test_a_file_that_appears_in_a_new_folder_is_left),
 		TEST(test_files_that_a_killed_apply_left_are_removed),
 		TEST(test_the_inside_chooses_no_temporary_name),
 		TEST(test_an_opaque_folder_shows_nothing_of_the_hosts_however_deep),
