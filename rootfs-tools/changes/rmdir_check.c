@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <linux/stat.h>
 #include <sys/stat.h>
@@ -57,14 +58,15 @@ const char *rmdir_check_sticky(const struct stat *folder)
 
 static const char *why_fixed(const struct statx *x, bool is_entry)
 {
+	const uint64_t has = x->stx_attributes;
+
 	/* statx(2) reports mount points since Linux 5.8. */
-	if (is_entry &&
-	    (x->stx_attributes & STATX_ATTR_MOUNT_ROOT)) /* layer: rmdir-mounts */
+	if (is_entry && (has & STATX_ATTR_MOUNT_ROOT)) /* layer: rmdir-mounts */
 		return "is a mount on this host, whose content the sandbox has not seen";
-	if (x->stx_attributes & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND))
-		return is_entry
-			       ? "cannot be changed (lsattr(1): i or a)"
-			       : "is in a folder that cannot be changed (lsattr(1): i or a)";
+	if (has & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND))
+		return is_entry ? "cannot be changed (lsattr(1): i or a)"
+				: "is in a folder that cannot be changed (lsattr(1): i "
+				  "or a)";
 	return NULL;
 }
 
