@@ -58,7 +58,7 @@ for program in $(references); do
 	# shellcheck disable=SC2016 # expanded in the shell that it starts
 	! wanted commands ||
 		list commands 'as_user env FOLDER="$work" RUNTIME="$runtime" "$work/commands.sh"' apart
-	if [ -n "$on" ] && wanted limits; then
+	if [ "$on" = ", cgroup v2" ] && wanted limits; then
 		list "limits as user" limits_of_user apart
 		list "limits as root" limits_of_root apart
 	fi

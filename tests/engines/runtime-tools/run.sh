@@ -1,9 +1,9 @@
 #!/bin/bash
 # run.sh: the validation of a runtime by the Open Container Initiative, which its runtime-tools have.
 #
-#	RUNTIME=/path/to/a/runtime PROGRAMS='linux_cgroups*' tests/engines/runtime-tools/run.sh
+#	RUNTIME=/path/to/a/runtime PROGRAMS='linux_cgroups* start' tests/engines/runtime-tools/run.sh
 #
-# PROGRAMS (default: all) is a pattern of names of programs.
+# PROGRAMS (default: all) is a list of patterns of names of programs.
 # RUNTIME (default: crun, then runc) is the program to test.  A program of the
 # validation without a failure is clean, and clean programs count as ok; their assertions are counted apart.  Runs as
 # root.  Prints TAP; the whole output is kept in LOGS (default: build/engines).
@@ -49,13 +49,22 @@ reason() {
 	' "$1" "$1.err"
 }
 
+programs() {
+	local pattern patterns
+	read -ra patterns <<<"${PROGRAMS:-*}"
+	for pattern in "${patterns[@]}"; do
+		# shellcheck disable=SC2086 # a pattern
+		ls "$tests"/validation/$pattern.t
+	done
+}
+
 validate() {
 	local name log folder
 	runtime=$(program_path "$1") || give_up "$1 is not installed"
 	name=$(program_name "$runtime")
 	folder=$logs/runtime-tools-$name
 	rm -rf "$folder" && mkdir -p "$folder"
-	for program in "$tests"/validation/${PROGRAMS:-*}.t; do
+	for program in $(programs); do
 		log=$folder/$(basename "$program" .t).log
 		# The programs look for the root file system and for runtimetest in their folder.
 		(cd "$tests" && apart env RUNTIME="$runtime" TMPDIR="$work" timeout 120 "$program") \
