@@ -903,7 +903,7 @@ agents-venv:
 
 # Everything that can be tested here: CONTRIBUTING.md says what that is and how long it takes.
 # Where no packages could be made, as without a network, dist-test fails, and the others run.
-nightly: $(if $(filter 0,$(shell id -u)),vm-deps,test-deps)
+nightly: $(if $(filter 0,$(shell id -u)),vm-deps engines-deps,test-deps)
 	$(MAKE) $(JOBS) CI=1 tests units agents-venv
 	$(MAKE) $(JOBS) CI=1 sanitized clang-only
 	rm -f $(DIST)/hutch*

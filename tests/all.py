@@ -275,7 +275,7 @@ def vm_systemd(place):
 
 def vm_qemu(place, *variables):
     yield Suite("vm in qemu", ["env", *variables, TOP / "tests/vm/qemu.sh", "--build",
-                               TOP / place.build.relative_to(place.top)], alone=True)
+                               TOP / place.build.relative_to(place.top)], alone=True, bound=7200)
 
 
 def vm_qemu_few(place):
@@ -353,7 +353,7 @@ TIERS = {
 LISTS = {
     "ci": "vm run endure-short escape unit fuzz lint clock",
     "nightly": "endure vm-many run-many run-root run-sanitized packages clients escape unit unit-gcc"
-               " inside fuzz-long lint clock escape-table vm-systemd vm-qemu-few layers dist fresh guard",
+               " inside fuzz-long lint clock escape-table vm-systemd vm-qemu-few vm-engines layers dist fresh guard",
 }
 OF_ROOT = {"vm-systemd", "vm-qemu", "vm-qemu-few", "vm-engines", "packages", "clients", "run-root", "dist", "fresh"}
 
