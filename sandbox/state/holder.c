@@ -1,10 +1,9 @@
 #include "sandbox/state/holder.h"
 
 #include <fcntl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "base/err.h"
+#include "base/kernel.h"
 #include "base/own.h"
 
 static const struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -34,7 +33,7 @@ int holder_open(int lock, struct err *e)
 
 	if (!pid)
 		return err_set(e, ERR_GONE, "no process holds the lock");
-	AUTO_CLOSE int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	AUTO_CLOSE int pidfd = sys_pidfd_open(pid, 0);
 	if (pidfd < 0)
 		return err_sys(e, "open the process that holds the lock");
 	if (pid_of(lock) != pid)
