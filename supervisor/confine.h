@@ -12,8 +12,9 @@
  * 			No execution, no TCP, no abstract sockets of other processes
  * 	seccomp		only the calls in policy/seccomp/supervisor.json; signals only
  * 			to pid 1 of its sandbox, to the process that serves the root
- * 			file system, and to the process that creates files for
- * 			--protect-missing
+ * 			file system, to the process that creates files for
+ * 			--protect-missing, to the gate and the egress process of the
+ * 			network, and to the process that connects to other sandboxes
  *
  * A call that is used after confine_enter() must be in that list: others fail with
  * ENOSYS.  The list has sigaltstack(2) for the sanitizers.
