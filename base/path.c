@@ -25,3 +25,12 @@ bool path_is_plain(const char *path)
 	}
 	return true;
 }
+
+bool path_is_unquoted(const char *path)
+{
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+		"/._-+@:";
+
+	return !path[strspn(path, plain)];
+}

@@ -8,6 +8,7 @@
 #include "base/io.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "base/path.h"
 #include "sandbox/cgroup/delegate.h"
 #include "sandbox/cgroup/scope.h"
 
@@ -104,14 +105,6 @@ static char *move_others(const struct outlook *o)
 			   o->own);
 }
 
-/* Returns whether the path can stand unquoted in a remedy, a command line that the
- * user copies into a shell, which may be root's. */
-static bool is_plain(const char *path)
-{
-	return path[strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				 "0123456789/@._:-")] == '\0';
-}
-
 static char *place(const struct outlook *o, pid_t hutch)
 {
 	AUTO_FREE char *manager = delegate_manager(o);
@@ -131,5 +124,5 @@ char *delegate_remedy(const struct outlook *o, pid_t hutch)
 		return text_copy(mount_remedy());
 	if (delegate_missing(o->root) == CONTROLLERS_ALL)
 		return text_copy(boot);
-	return !o->own || o->above || !is_plain(o->own) ? NULL : place(o, hutch);
+	return !o->own || o->above || !path_is_unquoted(o->own) ? NULL : place(o, hutch);
 }

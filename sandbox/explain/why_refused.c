@@ -54,17 +54,6 @@ static char *follow_all(const struct plan *p, const char *path)
 	return at;
 }
 
-/* Returns whether the path can stand unquoted in a suggested command: a user who
- * copies the command into a shell must run nothing else. */
-static bool is_plain(const char *path)
-{
-	static const char plain[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-		"/._-+@";
-
-	return !path[strspn(path, plain)];
-}
-
 bool why_refused(const struct why *w, const char *path, int sys, struct answer *ret)
 {
 	const struct lookup as_written = { .plan = w->plan, .done = w->plan->count };
@@ -85,7 +74,7 @@ bool why_refused(const struct why *w, const char *path, int sys, struct answer *
 		why_say_not_shown(w, at, ret);
 	else
 		return false;
-	if (!is_plain(at))
+	if (!path_is_unquoted(at))
 		own_free(&ret->change);
 	return true;
 }

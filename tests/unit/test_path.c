@@ -47,11 +47,28 @@ static void test_a_plain_path_is_told(void **state)
 		assert_false(path_is_plain(others[i]));
 }
 
+static void test_a_path_that_a_shell_would_read_otherwise_needs_quotes(void **state)
+{
+	static const char *const plain[] = { "", "/", "/a/B-9_.+@:", "a" };
+	const char others[] = " \t\n'\"\\$`;&|<>()*?[]{}~#!=%^,";
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(plain); i++)
+		assert_true(path_is_unquoted(plain[i]));
+	for (const char *at = others; *at; at++) {
+		const char path[] = { '/', 'a', *at, 'b', '\0' };
+		assert_false(path_is_unquoted(path));
+	}
+	assert_false(path_is_unquoted("/\xc3\xa4"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_rest_of_a_path_follows_its_folder),
 		cmocka_unit_test(test_a_plain_path_is_told),
+		cmocka_unit_test(
+			test_a_path_that_a_shell_would_read_otherwise_needs_quotes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
