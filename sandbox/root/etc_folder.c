@@ -252,14 +252,12 @@ static void change(struct etc_folder *f, struct plan *p)
 	}
 }
 
-static bool use(struct etc_folder *f, const struct buffer *key, const struct plan *p,
-		bool may_make, struct plan *ret)
+/* Opens the entry of the key; if there is none, and `may_make`, makes it for the plan. */
+static bool open_entry(struct etc_folder *f, const struct buffer *key,
+		       const struct plan *p, bool may_make)
 {
-	if (etc_entry_open(key, &f->entry) < 0 &&
-	    (!may_make || etc_entry_make(key, fill, p, &f->entry) < 0))
-		return false;
-	change(f, ret);
-	return true;
+	return etc_entry_open(key, &f->entry) == 0 ||
+	       (may_make && etc_entry_make(key, fill, p, &f->entry) == 0);
 }
 
 bool etc_folder_use(struct etc_folder *f, const struct plan *p, bool may_make,
@@ -271,7 +269,9 @@ bool etc_folder_use(struct etc_folder *f, const struct plan *p, bool may_make,
 	if (!suits(p))
 		return false;
 	buffer_init(&key, KEY_MAX);
-	const bool uses = key_of(p, &key) == 0 && use(f, &key, p, may_make, ret);
+	const bool uses = key_of(p, &key) == 0 && open_entry(f, &key, p, may_make);
+	if (uses)
+		change(f, ret);
 	buffer_done(&key);
 	return uses;
 }
