@@ -114,3 +114,24 @@ struct landlock_scopes {
 
 /* The seal F_SEAL_FUTURE_WRITE of fcntl(2), since kernel 5.1. */
 #define KERNEL_F_SEAL_FUTURE_WRITE 0x0010
+
+/* The flag STATX_MNT_ID_UNIQUE of statx(2), since kernel 6.8: asks for the number by which
+ * statmount(2) knows the mount. */
+#define KERNEL_STATX_MNT_ID_UNIQUE 0x4000u
+
+/* struct mnt_id_req of statmount(2), since kernel 6.8, as of its first version. */
+struct kernel_mount_request {
+	uint32_t size, spare;
+	uint64_t id, wanted;
+};
+#define KERNEL_STATMOUNT_MNT_OPTS  0x80ull  /* since kernel 6.11 */
+#define KERNEL_STATMOUNT_SB_SOURCE 0x200ull /* since kernel 6.13 */
+
+#define KERNEL_SYS_STATMOUNT 457 /* its number on all processors */
+
+/* `answer`: struct statmount, with texts behind it. */
+static inline int sys_statmount(const struct kernel_mount_request *request, void *answer,
+				size_t size)
+{
+	return (int)syscall(KERNEL_SYS_STATMOUNT, request, answer, size, 0);
+}

@@ -8,18 +8,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Numbers of the kernel, which have had names in its headers since 6.8, 6.8, 6.11 and
- * 6.13. */
-#define MNT_ID_UNIQUE 0x4000u
-#define SYS_STATMOUNT 457
-#define MNT_OPTS      0x80ull
-#define SB_SOURCE     0x200ull
-#define TEXTS	      512 /* where the texts begin in what statmount(2) writes */
+#include "base/kernel.h"
 
-struct mount_request {
-	uint32_t size, spare;
-	uint64_t id, wanted;
-};
+#define TEXTS 512 /* where the texts begin in what statmount(2) writes */
 
 struct mount_answer {
 	uint32_t size, options; /* `options`: where they begin in the texts */
@@ -33,9 +24,9 @@ static int number_of(const char *path, uint64_t *ret)
 {
 	struct statx st;
 
-	if (syscall(SYS_statx, AT_FDCWD, path, 0, MNT_ID_UNIQUE, &st) < 0)
+	if (syscall(SYS_statx, AT_FDCWD, path, 0, KERNEL_STATX_MNT_ID_UNIQUE, &st) < 0)
 		return -1;
-	if (!(st.stx_mask & MNT_ID_UNIQUE)) {
+	if (!(st.stx_mask & KERNEL_STATX_MNT_ID_UNIQUE)) {
 		errno = ENOSYS;
 		return -1;
 	}
@@ -45,17 +36,20 @@ static int number_of(const char *path, uint64_t *ret)
 
 int mount_options_read(const char *path, char *ret, size_t size)
 {
-	struct mount_request request = { .size = sizeof(request),
-					 .wanted = MNT_OPTS | SB_SOURCE };
+	struct kernel_mount_request request = { .size = sizeof(request),
+						.wanted = KERNEL_STATMOUNT_MNT_OPTS |
+							  KERNEL_STATMOUNT_SB_SOURCE };
 	struct mount_answer answer;
 
 	if (number_of(path, &request.id) < 0 ||
-	    syscall(SYS_STATMOUNT, &request, &answer, sizeof(answer), 0) < 0)
+	    sys_statmount(&request, &answer, sizeof(answer)) < 0)
 		return -1;
 	/* A kernel leaves a bit out both if it does not know it and if the text is empty.
 	 * A source is never empty, and a kernel that tells it knows options, too. */
-	const char *text = answer.told & MNT_OPTS ? answer.texts + answer.options : "";
-	if (!(answer.told & SB_SOURCE))
+	const char *text = answer.told & KERNEL_STATMOUNT_MNT_OPTS
+				   ? answer.texts + answer.options
+				   : "";
+	if (!(answer.told & KERNEL_STATMOUNT_SB_SOURCE))
 		errno = ENOSYS;
 	else if (strlen(text) >= size)
 		errno = EOVERFLOW;
