@@ -16,6 +16,7 @@
 #	make bench-guard	what costs over 3 % more CPU time or memory since the commit BASE
 #	make install	PREFIX=/usr/local, DESTDIR=, APPARMOR=auto|yes|no
 #	make dist	packages of a release, in build/dist; make dist-test tries them
+#			(OLDER=1: with older libraries where a mirror lacks the newest)
 #
 # CC=clang builds the same with clang.
 

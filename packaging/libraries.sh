@@ -38,7 +38,11 @@ unpack() {
 	for version in $(apt-cache "${apt[@]}" showsrc "$1" | sed -n 's/^Version: //p' | sort -ruV); do
 		apt-get "${apt[@]}" source "$1=$version" >apt.out 2>&1 && break
 		cat apt.out >&2
-		[ -n "${OLDER:-}" ] || { echo "OLDER=1 takes the version of $1 before $version" >&2; return 1; }
+		[ -n "${OLDER:-}" ] || {
+			echo "the source package $1 $version cannot be had from this mirror" >&2
+			echo "make dist OLDER=1 takes the version before it, which lacks the fixes of this one" >&2
+			return 1
+		}
 	done
 	cd "$1"-[0-9]*/ || { cat apt.out >&2; return 1; }
 	cp debian/copyright "$dir/doc/$1.copyright"
