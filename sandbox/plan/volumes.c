@@ -114,14 +114,18 @@ static const struct volume *find_step_shown(const struct policy *policy,
 					    const struct plan *p,
 					    const struct homes *homes)
 {
-	const struct volume *v = NULL;
+	const struct volume *first = NULL;
 
-	for (size_t i = 0; i < p->count && !v; i++) {
+	for (size_t i = 0; i < p->count; i++) {
 		const struct step *s = &p->steps[i];
-		if (s->source && s->from && shows_home(homes, s->dev, s->ino))
-			v = find_from(policy, s->from);
+		if (!s->source || !s->from || !shows_home(homes, s->dev, s->ino))
+			continue;
+		const struct volume *v = find_from(policy, s->from);
+		/* The steps are sorted by target, the volumes as the user named them. */
+		if (v && (!first || v < first))
+			first = v;
 	}
-	return v;
+	return first;
 }
 
 void volumes_tell_home(const struct policy *policy, const struct plan *p, int to)
