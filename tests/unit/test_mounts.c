@@ -374,6 +374,44 @@ static void test_a_prepared_folder_and_the_binds_over_it_get_their_flags(void **
 	run(&w);
 }
 
+/* Targets in several folders, some of the same name.  "/etc" is the prepared folder. */
+static const char *const crossing[] = { "/a/one", "/b/one",  "/a/two", "/a/three",
+					"/etc",	  "/a/four", "/b/two" };
+
+static void look_at_crossing(const struct world *w)
+{
+	(void)w;
+	for (size_t i = 0; i < ARRAY_LEN(crossing); i++) {
+		AUTO_FREE char *file = text_format("%s/is", crossing[i]);
+		CHECK(!strcmp(crossing[i], "/etc") || scene_holds(file, crossing[i]));
+	}
+	CHECK(scene_holds("/etc/ssl/name", "content"));
+}
+
+static void test_binds_of_several_folders_meet_their_own_targets(void **state)
+{
+	struct world w;
+
+	scene_dir(state, "tree");
+	scene_dir(state, "tree/ssl");
+	scene_dir(state, "ssl");
+	scene_file(state, "ssl/name", "content");
+	begin(&w, state);
+	for (size_t i = 0; i < ARRAY_LEN(crossing); i++) {
+		AUTO_FREE char *name = text_format("source%zu", i);
+		AUTO_FREE char *file = text_format("%s/is", name);
+		AUTO_FREE char *path = scene_path(state, name);
+		scene_dir(state, name);
+		scene_file(state, file, crossing[i]);
+		if (strcmp(crossing[i], "/etc") != 0)
+			add_bind(&w, path, crossing[i], SAFE);
+		else
+			(void)add_prepared(&w, state);
+	}
+	w.look = look_at_crossing;
+	run(&w);
+}
+
 static void look_at_proc(const struct world *w)
 {
 	(void)w;
@@ -571,6 +609,7 @@ int main(void)
 		cmocka_unit_test(test_a_source_that_was_replaced_is_refused),
 		cmocka_unit_test(
 			test_a_prepared_folder_and_the_binds_over_it_get_their_flags),
+		OVERLAY(test_binds_of_several_folders_meet_their_own_targets),
 		cmocka_unit_test(test_masks_hide_what_they_cover),
 		cmocka_unit_test(test_the_sysctls_of_the_new_procfs_are_left_open),
 		OVERLAY(test_an_image_that_is_written_to_stays_as_it_was),
