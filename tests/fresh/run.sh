@@ -91,11 +91,12 @@ demo() {
 	check "make demo ends with where to go on" ends_with '^README.md goes on from here'
 }
 
-# run_tests: prints only the first lines with "not ok" and "flaky"; the log has
-# all of them.
+# run_tests: prints only the first lines with "not ok" and "flaky", and the output of
+# these tests, since the next run replaces the log, which has all of it.
 run_tests() {
 	make_it test
 	grep -E '^(not ok|flaky:)' "$log" | head -n 50 | sed 's/^/# /'
+	sed -n '/^# failed/,/^# failed, by name/p' "$log" | head -n 300 | sed 's/^/# /'
 	check "make test: the first line says what it is about to do" begins_with '^(sudo: )?apt-get update'
 	check "make test succeeds" [ "$code" = 0 ]
 	check "make test ends with how many have passed, and none has failed" \
