@@ -34,6 +34,10 @@
  * surviving thread takes over its id. */
 #define DENIALS 20
 
+/* One reading of /proc lists processes again so often, where some have ended since they
+ * were listed. */
+#define GONE_MOST 1000
+
 /* A blocked PTRACE_SEIZE is interrupted after this time, or after twice this time at
  * most. */
 #define SEIZE_US 10000
@@ -44,13 +48,22 @@ struct tracee {
 	pid_t tid;
 	int stop; /* how the tracee has stopped, a wait status from waitid(2); 0: it has
 		   * not stopped yet */
+	bool is_zombie; /* no tracee, but a zombie that was not traced */
+};
+
+/* The result of a look at a thread that /proc has listed, and of several the last of
+ * these that comes up. */
+enum taking {
+	TAKE_KNOWN, /* it is a tracee or a zombie already */
+	TAKE_NEW,   /* it is a new tracee, or must be checked again */
+	TAKE_GONE,  /* it has ended since it was listed, maybe after a fork(2) */
 };
 
 struct seized {
 	int proc; /* borrowed; the procfs, as in tree.h */
 	pid_t self;
-	struct tracee *all; /* owned; the tracees; those with an index below `sorted` are
-			     * ordered by tid */
+	struct tracee *all; /* owned; the tracees and zombies; those with an index below
+			     * `sorted` are ordered by tid */
 	size_t count, room, sorted;
 	pid_t denied;	   /* a thread that the kernel did not let us trace at the last
 			    * reading of /proc; 0: none */
@@ -137,13 +150,14 @@ static struct tracee *find(const struct seized *s, pid_t tid)
 			 : NULL;
 }
 
-static void add(struct seized *s, pid_t tid)
+static struct tracee *add(struct seized *s, pid_t tid)
 {
 	if (s->count == s->room) {
 		s->room = s->room ? s->room * 2 : 64;
 		s->all = mem_resize(s->all, s->room, sizeof(*s->all));
 	}
-	s->all[s->count++] = (struct tracee){ .tid = tid };
+	s->all[s->count] = (struct tracee){ .tid = tid };
+	return &s->all[s->count++];
 }
 
 static void sort(struct seized *s)
@@ -206,7 +220,7 @@ static int seize(pid_t tid)
 
 static void begin_stop(struct seized *s, pid_t tid)
 {
-	add(s, tid);
+	(void)add(s, tid);
 	(void)ptrace(PTRACE_INTERRUPT, tid, NULL, NULL); /* fails if the thread has
 							  * died */
 }
@@ -231,19 +245,28 @@ static void end_reading(struct seized *s)
 	s->is_denied = false;
 }
 
+/* Remembers a zombie, so that it counts as ended since it was listed only once. */
+static enum taking take_zombie(struct seized *s, pid_t tid)
+{
+	for (size_t i = s->sorted; i < s->count; i++)
+		if (s->all[i].tid == tid)
+			return TAKE_KNOWN;
+	add(s, tid)->is_zombie = true;
+	return TAKE_GONE;
+}
+
 /* Finds out why a thread could not be seized, from its /proc/PID/status.  The errno does
  * not say: EPERM also comes for a thread that has ended, that is the child of a tracee
- * and so traced already, or that has entered the sandbox from outside.  Returns true if
- * the thread is new, or must be checked again. */
-static bool look_closer(struct seized *s, pid_t tid)
+ * and so traced already, or that has entered the sandbox from outside. */
+static enum taking look_closer(struct seized *s, pid_t tid)
 {
 	char text[4096];
 
 	if (!read_about(s, tid, "status", text, sizeof(text)))
-		return false;
+		return TAKE_GONE;
 	switch (seize_judge(text, s->self)) {
 	case SEIZE_IS_GONE:
-		return false;
+		return take_zombie(s, tid);
 	case SEIZE_IS_OURS:
 		begin_stop(s, tid);
 		break;
@@ -255,20 +278,21 @@ static bool look_closer(struct seized *s, pid_t tid)
 	case SEIZE_IS_DENIED:
 		deny(s, tid);
 	}
-	return true;
+	return TAKE_NEW;
 }
 
-/* Seizes a thread, unless it is a tracee already.  Returns true if the thread is new, or
- * must be checked again. */
-static bool take(struct seized *s, pid_t tid)
+/* Seizes a thread, unless it is a tracee already. */
+static enum taking take(struct seized *s, pid_t tid)
 {
 	if (find(s, tid))
-		return false;
+		return TAKE_KNOWN;
 	if (seize(tid) == 0) {
 		begin_stop(s, tid);
-		return true;
+		return TAKE_NEW;
 	}
-	return errno == EAGAIN || (errno != ESRCH && look_closer(s, tid));
+	return errno == EAGAIN	? TAKE_NEW
+	       : errno == ESRCH ? TAKE_GONE
+				: look_closer(s, tid);
 }
 
 static DIR *open_folder(int parent, const char *name)
@@ -289,36 +313,60 @@ static pid_t next_number(DIR *dir)
 	return 0;
 }
 
-static bool take_threads(struct seized *s, pid_t pid)
+static enum taking take_threads(struct seized *s, pid_t pid)
 {
+	enum taking result = TAKE_KNOWN;
+	size_t count = 0;
 	char name[32];
-	bool is_new = false;
 	pid_t tid;
 
 	(void)snprintf(name, sizeof(name), "%d/task", (int)pid);
 	DIR *dir = open_folder(s->proc, name);
-	while (dir && (tid = next_number(dir)) > 0)
-		is_new |= take(s, tid);
+	for (; dir && (tid = next_number(dir)) > 0; count++) {
+		const enum taking taken = take(s, tid);
+		result = taken > result ? taken : result;
+	}
 	if (dir)
 		(void)closedir(dir); /* the folder was only read, so an error of
 				      * closedir(3) does not matter */
+	return count ? result : TAKE_GONE;
+}
+
+/* Seizes the threads of all processes that `dir`, the top of /proc, lists.  Returns true
+ * if there was one that was not known before.
+ *
+ * The kernel lists many processes by one call, up to the end, which the folder then
+ * keeps.  A process that ends between the listing and the look at it may have left a
+ * child that is not in this list; so the list is made again from its place on. */
+static bool take_listed(struct seized *s, DIR *dir)
+{
+	bool is_new = false;
+	size_t gone = 0;
+	pid_t pid;
+
+	for (long at = telldir(dir); (pid = next_number(dir)) > 0; at = telldir(dir)) {
+		if (pid == 1 || pid == s->self)
+			continue;
+		const enum taking taken = take_threads(s, pid);
+		is_new |= taken != TAKE_KNOWN;
+		if (taken == TAKE_GONE && gone++ < GONE_MOST)
+			seekdir(dir, at);
+	}
 	return is_new;
 }
 
 /* Reads /proc once, and seizes each thread that is no tracee yet.  Returns true if there
- * was a new thread, or one that must be checked again. */
+ * was a new thread, one that must be checked again, or one that has ended. */
 static bool take_all(struct seized *s)
 {
 	DIR *dir = open_folder(s->proc, ".");
 	bool is_new = false;
-	pid_t pid;
 
 	if (!dir)
 		refuse(s, FREEZE_FAILED, 0);
 	set_alarm(true);
-	while (dir && (pid = next_number(dir)) > 0)
-		if (pid != 1 && pid != s->self)
-			is_new |= take_threads(s, pid);
+	if (dir)
+		is_new = take_listed(s, dir);
 	set_alarm(false);
 	if (dir)
 		(void)closedir(dir); /* the folder was only read, so an error of
@@ -340,6 +388,8 @@ static enum look look_at(const struct seized *s, struct tracee *t)
 	const int any = WEXITED | WSTOPPED | WNOHANG | __WALL;
 	siginfo_t info = { 0 };
 
+	if (t->is_zombie)
+		return state_of(s, t->tid) == 'Z' ? LOOK_STANDS : LOOK_IS_GONE;
 	if (waitid(P_PID, (id_t)t->tid, &info, any | WNOWAIT) < 0)
 		return LOOK_IS_GONE;
 	if (info.si_pid == 0) {

@@ -11,10 +11,12 @@
  * system call in progress ends first.  The children of a seized process are seized from
  * their birth (PTRACE_O_TRACEFORK and its kin).  When all known threads have stopped,
  * /proc is read again, which finds the children of a process that was not seized yet.
- * /proc is read in the order of pids.  A process that keeps forking and exiting escapes
- * one reading only if its next pid is below the one that is being read, that is, if pids
- * have wrapped around.  Pids cannot wrap twice within two readings, so the search ends
- * after two readings in a row that find nothing new.
+ * /proc is read in the order of pids, and read again from the place of a process that has
+ * ended since it was listed: its child comes behind it.  A process that keeps forking and
+ * exiting escapes one reading only if its next pid is below the one that is being read,
+ * that is, if pids have wrapped around.  Pids cannot wrap twice within two readings, so the
+ * search ends after two readings in a row that find nothing new, and nothing that has
+ * ended.
  *
  * A parent in vfork(2) waits for its child in the kernel, and does not stop while it
  * waits.  It counts as stopped if /proc/PID/wchan says that it waits there: its child is

@@ -119,15 +119,28 @@ holds() {
 	holds hidden
 }
 
+# pauses MODE COUNT: checks that so many pauses in a row hold processes that fork all the time; each
+# pause has to find the present one among those that have just ended.
+pauses() {
+	local i
+	wakes "$1"
+	for ((i = 0; i < $2; i++)); do
+		hutch pause box
+		[[ $status == 0 && -z $stderr ]]
+		before=$(counts)
+		none_can_run
+		[[ $(counts) == "$before" ]]
+		"$HUTCH" unpause box
+		until_true went_on
+	done
+}
+
 @test "a timer with SIGCONT wakes no process that goes on as its own child all the time" {
-	wakes forks
-	hutch pause box
-	[[ $status == 0 && -z $stderr ]]
-	before=$(counts)
-	none_can_run
-	[[ $(counts) == "$before" ]]
-	"$HUTCH" unpause box
-	until_true went_on
+	pauses forks 2
+}
+
+@test "no process escapes a pause by going on as its own child" {
+	pauses quick 10
 }
 
 @test "a timer with SIGCONT wakes no child of vfork, and its parent goes on, too" {

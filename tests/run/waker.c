@@ -9,6 +9,7 @@
  *	hidden	a process that is not dumpable
  *	vfork	a parent that waits in vfork(2) for its child, until FOLDER/go is there
  *	forks	a process that goes on as its own child all the time, in a session of its own
+ *	quick	the same without a timer and a session, and so far more often
  *	execs	a process with threads of which one executes the same program, all the time
  *	traced	a process that traces its child
  *	job	a process that has stopped its child, which must stay stopped, and counts its
@@ -16,6 +17,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,15 +115,17 @@ static void run_vfork(void)
 
 /* Forks again and again, and each child goes on in place of its parent.  A child does
  * not inherit the timer, so it makes its own. */
-static void run_forks(void)
+static void run_forks(bool is_quick)
 {
 	int fd = open_count("one");
 
 	for (unsigned n = 1;; n++) {
 		if (fork() > 0)
 			_exit(0);
-		(void)setsid();
-		wake();
+		if (!is_quick) {
+			(void)setsid();
+			wake();
+		}
 		count(fd, n);
 	}
 }
@@ -204,7 +208,9 @@ int main(int argc, char **argv)
 	else if (strcmp(mode, "vfork") == 0)
 		run_vfork();
 	else if (strcmp(mode, "forks") == 0)
-		run_forks();
+		run_forks(false);
+	else if (strcmp(mode, "quick") == 0)
+		run_forks(true);
 	else if (strcmp(mode, "execs") == 0)
 		run_execs();
 	else if (strcmp(mode, "traced") == 0)
