@@ -288,7 +288,11 @@ static int run(struct execution *x, struct err *e)
 		return err_sys(e, "make a socketpair");
 	x->link = pair[0];
 	x->inner = pair[1];
-	const struct spaces_before before = { prepare_to_enter, x };
+	const struct spaces_before before = {
+		.does = prepare_to_enter,
+		.arg = x,
+		.takes_root = !x->config.spaces[SPACE_MOUNT].is_listed,
+	};
 	AUTO_CLOSE int cgroup = cgroups_open(x->state.cgroup);
 	x->pid = spaces_join(x->state.pid, &before, cgroup, e);
 	if (x->pid == 0) {

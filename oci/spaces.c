@@ -330,7 +330,7 @@ struct entry {
 	const struct spaces_before *before;
 };
 
-/* Opens the root of a container in this process's own mount namespace. */
+/* Opens the root of the container's process, which may be that of no mount namespace. */
 static int open_root(pid_t pid, struct err *e)
 {
 	AUTO_FREE char *path = text_format("/proc/%d/root", (int)pid);
@@ -366,8 +366,11 @@ pid_t spaces_join(pid_t pid, const struct spaces_before *before, int cgroup,
 	for (int i = 0; i < SPACE_COUNT; i++)
 		if (is_other(pid, files[i]))
 			n.flags |= (int)flags_of[i];
-	AUTO_CLOSE int root = n.flags & CLONE_NEWNS ? -1 : open_root(pid, e);
-	if (root < 0 && !(n.flags & CLONE_NEWNS))
+	/* setns(2) sets the root to that of the mount namespace.  This is the host's if the
+	 * container shares the namespace, whether or not the caller is in it. */
+	const bool takes_root = before->takes_root || !(n.flags & CLONE_NEWNS);
+	AUTO_CLOSE int root = takes_root ? open_root(pid, e) : -1;
+	if (root < 0 && takes_root)
 		return -1;
 	n.root = root;
 	return clone_beyond(&b, 0, cgroup, e);

@@ -42,6 +42,8 @@ int spaces_set_up(const struct config *c, struct err *e);
 struct spaces_before {
 	int (*does)(void *arg, struct err *e);
 	void *arg;
+	bool takes_root; /* the container has no mount namespace of its own: its root is
+			  * that of its process alone (spaces_return()) */
 };
 
 /* Forks a process into all namespaces of process `pid`, and into the cgroup as spaces_clone()

@@ -598,6 +598,8 @@ status_of() {
 	[[ $(oci exec box sh -c 'echo x >/data/new; cat /data/new /keep/file; ls /hidden; id -u') == $'x\nkept\n0' ]]
 	run -1 oci exec box touch /keep/file
 	[[ $output == *"Read-only file system"* ]]
+	# From another mount namespace, too, exec enters the container's root and not the host's.
+	[[ $(unshare --mount "$OCI" --root "$T/state" exec box cat /keep/file /data/new) == $'kept\nx' ]]
 	[[ ! -e rootfs/data/new ]]
 	# Nothing is above that root, for a process that changes its own root once more.
 	[[ -e /proc/$pid/root/../bin/busybox && ! -e /proc/$pid/root/../config.json ]]
