@@ -220,9 +220,11 @@ static int probe(struct apply_kept *k, struct err *e)
  * or nothing, k->is_judging stays set, so that no change is made. */
 static int judge(struct apply_kept *k, struct err *e)
 {
-	k->is_judging = true;
+	/* Before the check: in a folder that hides the host's, what the killed apply has left
+	 * would be one more file of the host's to remove. */
 	if (k->was_killed && !k->is_dry && sweep(k, e) < 0)
 		return -1;
+	k->is_judging = true;
 	if (probe(k, e) < 0 || (k->has_doubt && walk_all(k, e) < 0))
 		return -1;
 	k->done = 0;

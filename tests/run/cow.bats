@@ -1002,6 +1002,23 @@ not_theirs() {
 	nothing_is_kept
 }
 
+# The kill is played: the folder has the name under which an apply removes it, and the file that
+# an apply makes and removes is there.
+@test "a folder that a killed apply was removing stands in no later one's way" {
+	local kept
+	mkdir -p project/d/old
+	touch project/d/old/file
+	give project
+	work sh -c 'rm -r d; mkdir d; echo new >d/new'
+	kept=$(as_who find "$T/home" "$T/runtime" -path '*changes/*/about' 2>/dev/null) || true
+	kept=${kept%/about}
+	as_who touch "$kept/applying"
+	as_who mv project/d/old "project/d/.hutch-apply-${kept##*/}"
+	hutch apply "$name"
+	[[ $status == 0 && $(ls -A project/d) == new ]]
+	nothing_is_kept
+}
+
 @test "over an image, and with a secret, it is the same" {
 	image root
 	imaged root -v project:/w:cow -- /bin/sh -c 'echo more >>/w/a; echo x >/x' 2>err
