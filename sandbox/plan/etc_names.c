@@ -166,7 +166,7 @@ int etc_names(const struct etc_wanted *w, int64_t now, struct list *ret, struct 
 		return 0;
 	if (look(w, ret, e) < 0)
 		return -1;
-	if (state >= 0 && as_it_is.changed_ns < now)
+	if (state >= 0 && as_it_is.changed_ns < now - ETC_NAMES_STILL_NS)
 		keep(state, &as_it_is, ret);
 	return 0;
 }

@@ -20,9 +20,13 @@ struct etc_wanted {
 	size_t prefix_count;
 };
 
+/* A file that has changed within so long may change again without another time of change:
+ * some file systems tell times in whole seconds (ext4 with inodes of 128 bytes), and one in
+ * two (FAT). */
+#define ETC_NAMES_STILL_NS 2000000000ll
+
 /* Adds to `ret`, an empty list, the entries that begin with one of the prefixes, then those
  * of the paths whose first component the folder has.  A folder that does not exist has none.
- * `now` is the time of CLOCK_REALTIME_COARSE before the call, in ns.  The kernel's time of a
- * change may be as coarse as a tick of that clock: the names of a folder that has changed
- * within this tick are not kept, since it may change again without another time. */
+ * `now` is the time of CLOCK_REALTIME_COARSE before the call, in ns.  The names of a folder
+ * that has changed less than ETC_NAMES_STILL_NS before are not kept. */
 int etc_names(const struct etc_wanted *w, int64_t now, struct list *ret, struct err *e);

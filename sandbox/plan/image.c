@@ -164,9 +164,7 @@ static void add_host_path(struct plan *p, const char *source, const char *target
 	s->ino = st.st_ino;
 	s->size = st.st_size;
 	s->changed_ns = clock_ns(&st.st_ctim);
-	/* The kernel's time of a change may be as coarse as a tick: a file that has
-	 * changed within this one may do so again without another time. */
-	s->is_public = (st.st_mode & S_IROTH) && s->changed_ns < now;
+	s->is_public = (st.st_mode & S_IROTH) && s->changed_ns < now - ETC_NAMES_STILL_NS;
 	s->is_dir = S_ISDIR(st.st_mode);
 }
 
