@@ -20,6 +20,7 @@
 #include "store/folders.h"
 
 #define KEPT	 ".etc-names"
+#define FRESH	 ".etc-names-new"
 #define KEPT_MAX 4096 /* bytes of the file; more names are not kept */
 
 /* The beginning of the file; the names follow, each with a 0 byte. */
@@ -93,10 +94,12 @@ static bool take_kept(int state, const struct head *now, struct list *ret)
 	return true;
 }
 
-/* Keeps the names for the next launch.  A failure only costs that launch a look. */
+/* Keeps the names for the next launch.  A failure only costs that launch a look.  All launches
+ * write under one name, so that those that are killed leave one file at most.  Of two at once
+ * one may rename the other's file before that is whole: then the hash is wrong. */
 static void keep(int state, const struct head *now, const struct list *names)
 {
-	char fresh[48], bytes[KEPT_MAX];
+	char bytes[KEPT_MAX];
 	struct head head = *now;
 	size_t len = sizeof(head);
 
@@ -110,13 +113,12 @@ static void keep(int state, const struct head *now, const struct list *names)
 	head.len = len - sizeof(head);
 	head.names = fnv1a(FNV1A_START, bytes + sizeof(head), head.len);
 	memcpy(bytes, &head, sizeof(head));
-	(void)snprintf(fresh, sizeof(fresh), KEPT "-%d", getpid()); /* fits */
-	(void)unlinkat(state, fresh, 0); /* of a process that was killed */
+	(void)unlinkat(state, FRESH, 0); /* of a process that was killed */
 	AUTO_CLOSE int fd =
-		openat(state, fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		openat(state, FRESH, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd >= 0 &&
-	    (io_write_all(fd, bytes, len) < 0 || renameat(state, fresh, state, KEPT) < 0))
-		(void)unlinkat(state, fresh, 0);
+	    (io_write_all(fd, bytes, len) < 0 || renameat(state, FRESH, state, KEPT) < 0))
+		(void)unlinkat(state, FRESH, 0);
 }
 
 /* --- the look --------------------------------------------------------------------- */

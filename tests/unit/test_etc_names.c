@@ -189,6 +189,17 @@ static void test_names_of_a_folder_that_has_just_changed_are_not_kept(void **sta
 	assert_true(is_kept(state));
 }
 
+static void
+test_launches_that_were_killed_leave_one_file_that_the_next_removes(void **state)
+{
+	AUTO_FREE char *path = scene_path(state, KEPT "-new");
+
+	scene_file(state, KEPT "-new", "half");
+	check(state, "python3.11 services ");
+	assert_true(is_kept(state));
+	assert_int_equal(access(path, F_OK), -1);
+}
+
 static void test_no_state_folder_and_no_folder_are_no_error(void **state)
 {
 	AUTO_FREE char *hutch = scene_path(state, "hutch");
@@ -211,6 +222,7 @@ int main(void)
 		TEST(test_a_replaced_folder_is_listed_anew),
 		TEST(test_a_damaged_file_is_not_used),
 		TEST(test_names_of_a_folder_that_has_just_changed_are_not_kept),
+		TEST(test_launches_that_were_killed_leave_one_file_that_the_next_removes),
 		TEST(test_no_state_folder_and_no_folder_are_no_error),
 	};
 
