@@ -95,8 +95,8 @@ static bool take_kept(int state, const struct head *now, struct list *ret)
 }
 
 /* Keeps the names for the next launch.  A failure only costs that launch a look.  All launches
- * write under one name, so that those that are killed leave one file at most.  Of two at once
- * one may rename the other's file before that is whole: then the hash is wrong. */
+ * write under one name, so that those that are killed leave one file at most.  If two write at
+ * once, one may rename the other's file before that is whole: the hash in it is then wrong. */
 static void keep(int state, const struct head *now, const struct list *names)
 {
 	char bytes[KEPT_MAX];
