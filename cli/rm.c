@@ -26,6 +26,8 @@
 
 /* How long a supervisor may take to end its sandbox when it is told to. */
 #define END_MS 10000
+/* How often a process that waits for that looks whether the name is free. */
+#define LOOK_MS 100
 
 /* --- rm -------------------------------------------------------------------- */
 
@@ -159,6 +161,25 @@ static int forget(const char *called, const char *id, struct err *e)
 	return forget_recorded(called, id, e);
 }
 
+/* Waits until the supervisor has freed the name, which it does right after it has written the
+ * record of the end, and kills one that does not do so in time.  The supervisor itself may live
+ * on for its clients. */
+static int end_slow(const char *name, const char *id, struct err *e)
+{
+	const int64_t due = clock_ms() + END_MS;
+	struct err why;
+
+	for (;;) {
+		AUTO_CLOSE int pidfd = registry_supervisor(name, id, &why);
+		struct pollfd w = { .fd = pidfd, .events = POLLIN };
+		if (pidfd < 0)
+			return 0;
+		if (clock_ms() >= due)
+			return kill_supervisor(name, fd_take(&pidfd), e);
+		(void)poll(&w, 1, LOOK_MS); /* the next turn looks, in any case */
+	}
+}
+
 /* Ends the sandbox.  Afterwards its record is in its place, or will not come. */
 static int end_for_good(const char *name, const char *id, bool *ret_is_told,
 			struct err *e)
@@ -167,7 +188,9 @@ static int end_for_good(const char *name, const char *id, bool *ret_is_told,
 	struct wait_line w;
 
 	wait_line_start(&w, text);
-	const int rc = end(name, id, ret_is_told, e);
+	int rc = end(name, id, ret_is_told, e);
+	if (rc == 0 && !*ret_is_told)
+		rc = end_slow(name, id, e);
 	if (rc == 0 && !*ret_is_told)
 		foreach_sandbox_settle(name, id);
 	wait_line_stop(&w);

@@ -25,7 +25,7 @@
 
 /* How the supervisor ends when a client tells it to stop. */
 struct fate {
-	enum { ENDS_KEPT, ENDS_REMOVED, DIES } end;
+	enum { ENDS_KEPT, ENDS_REMOVED, DIES, HANGS } end;
 	const char *answer; /* NULL: it closes the connection */
 };
 
@@ -51,6 +51,11 @@ static _Noreturn void supervise(const struct fate *fate, int ready)
 	CHECK(scene_readable(server, PATIENCE_MS));
 	const int client = accept4(server, NULL, NULL, SOCK_CLOEXEC);
 	read_requests(client);
+	if (fate->end == HANGS) {
+		(void)close(client);
+		for (;;)
+			(void)pause();
+	}
 	if (fate->end != DIES)
 		CHECK(registry_end(&r, RECORD,
 				   fate->end == ENDS_KEPT ? REGISTRY_KEEP
@@ -126,6 +131,23 @@ static void test_nothing_is_left_however_the_supervisor_ends(void **state)
 	}
 }
 
+/* The supervisor was stopped, say, after it had closed its connections. */
+static void test_a_supervisor_that_keeps_the_name_is_killed(void **state)
+{
+	const struct fate fate = { HANGS, NULL };
+	struct registry_list all;
+	int status;
+
+	(void)state;
+	const pid_t pid = start(&fate);
+	assert_int_equal(run_rm(force), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	assert_int_equal(registry_list(true, &all, NULL), 0);
+	assert_int_equal(all.count, 0);
+	registry_list_done(&all);
+}
+
 static void test_a_refusal_is_an_error_and_leaves_the_record(void **state)
 {
 	const struct fate fate = { ENDS_KEPT, REFUSED };
@@ -156,6 +178,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_nothing_is_left_however_the_supervisor_ends),
+		TEST(test_a_supervisor_that_keeps_the_name_is_killed),
 		TEST(test_a_refusal_is_an_error_and_leaves_the_record),
 		TEST(test_one_that_lives_is_ended_by_force_alone),
 	};
