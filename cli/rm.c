@@ -166,15 +166,14 @@ static int forget(const char *called, const char *id, struct err *e)
  * on for its clients. */
 static int end_slow(const char *name, const char *id, struct err *e)
 {
-	const int64_t due = clock_ms() + END_MS;
 	struct err why;
 
-	for (;;) {
+	for (int looks = 0;; looks++) {
 		AUTO_CLOSE int pidfd = registry_supervisor(name, id, &why);
 		struct pollfd w = { .fd = pidfd, .events = POLLIN };
 		if (pidfd < 0)
 			return 0;
-		if (clock_ms() >= due)
+		if (looks >= END_MS / LOOK_MS)
 			return kill_supervisor(name, fd_take(&pidfd), e);
 		(void)poll(&w, 1, LOOK_MS); /* the next turn looks, in any case */
 	}
