@@ -127,9 +127,8 @@ static int bind_device(struct raw_tree *t, const struct raw_step *s, struct err 
 	return attach_device(t, mount, s, e);
 }
 
-/* Sets owner and mode of the device file that was just made, since mknod(2) applies the
- * umask.  Its folder may be one in which another process puts a link in its place, so both
- * calls go by a descriptor. */
+/* Sets owner and mode of the device file, since mknod(2) applies the umask.  Its folder may be
+ * one in which another process puts a link in its place, so both calls go by a descriptor. */
 static int dress_device(int parent, const char *name, const struct raw_step *s,
 			struct err *e)
 {
@@ -142,7 +141,7 @@ static int dress_device(int parent, const char *name, const struct raw_step *s,
 	if ((st.st_mode & S_IFMT) != (s->mode & S_IFMT) ||
 	    (!S_ISFIFO(st.st_mode) && st.st_rdev != s->device))
 		return err_set(e, ERR_REFUSED,
-			       "make the device %.300s: another file is there now",
+			       "make the device %.300s: another file is there",
 			       s->target);
 	if (fchownat(fd, "", s->uid, s->gid, AT_EMPTY_PATH) < 0)
 		return err_sys(e, "change the owner of %.300s", s->target);
@@ -160,7 +159,8 @@ int raw_do_device(struct raw_tree *t, const struct raw_step *s, struct err *e)
 	int parent = mount_target_parent(&t->targets, s->target, &name, e);
 	if (parent < 0)
 		return -1;
-	if (mknodat(parent, name, s->mode, s->device) < 0)
+	/* A root without a mount at /dev has the files of the container before. */
+	if (mknodat(parent, name, s->mode, s->device) < 0 && errno != EEXIST)
 		return errno == EPERM ? bind_device(t, s, e)
 				      : err_sys(e, "make the device %.300s", s->target);
 	return dress_device(parent, name, s, e);

@@ -611,6 +611,20 @@ status_of() {
 	run -1 grep -F "$T" /proc/self/mountinfo
 }
 
+@test "a root that is used again has its devices, and another file in the place of one is refused" {
+	local no_dev='.mounts |= map(select(.destination | startswith("/dev") | not))'
+	is_root || skip "only root makes device files"
+	runs 'echo x >/dev/null; echo first' "$no_dev"
+	[[ $output == first ]]
+	catch oci run box
+	[[ $output == first && $status == 0 ]]
+	rm rootfs/dev/null
+	echo theirs >rootfs/dev/null
+	catch oci run box
+	[[ $status == 1 && $stderr == *"make the device /dev/null: another file is there"* ]]
+	[[ $(cat rootfs/dev/null) == theirs ]]
+}
+
 @test "a label for mounts is passed over with a warning, and refused where SELinux is active" {
 	if grep -q selinuxfs /proc/filesystems; then
 		refused 'hutch-oci sets no labels of SELinux' '.linux.mountLabel = "system_u:object_r:x_t:s0"'

@@ -392,7 +392,7 @@ static void test_a_link_in_the_place_of_a_device_gets_neither_owner_nor_mode(voi
 	s->mode = S_IFIFO | 0666;
 	s->uid = 1000;
 	s->gid = 1000;
-	w.says = "make the device /pipe: another file is there now";
+	w.says = "make the device /pipe: another file is there";
 	scene_first(run_without_mknod, &w);
 	raw_plan_done(&w.plan);
 	assert_int_equal(stat(secret, &is), 0);
