@@ -78,7 +78,7 @@ static int read_process(struct execution *x, struct err *e)
 	process_done(&x->config.process);
 	const int rc = process_read(&root, &x->config.process, e);
 	x->config.process.keeps_groups = keeps_groups;
-	return rc;
+	return rc || config_check_caps(&x->config, "process.capabilities", e) ? -1 : 0;
 }
 
 /* "UID[:GID]" */
@@ -95,6 +95,26 @@ static int set_user(struct process *p, const char *text, struct err *e)
 		       : 0;
 }
 
+/* Adds the capabilities of --cap.  `create` has warned of those that the bundle names. */
+static int add_caps(struct execution *x, struct err *e)
+{
+	const struct list *names = &x->flags->caps;
+	struct process *p = &x->config.process;
+
+	p->unknown_cap = NULL;
+	for (size_t i = 0; i < names->count; i++) {
+		const int number = caps_parse(names->items[i], NULL);
+		const uint64_t cap = number < 0 ? 0 : 1ull << number;
+		p->caps[CAPS_BOUNDING] |= cap;
+		p->caps[CAPS_EFFECTIVE] |= cap;
+		p->caps[CAPS_PERMITTED] |= cap;
+		p->has_caps = true;
+		if (number < 0)
+			p->unknown_cap = names->items[i];
+	}
+	return config_check_caps(&x->config, "--cap", e);
+}
+
 /* Makes the process from the container's own and the flags. */
 static int adapt_process(struct execution *x, char **words, struct err *e)
 {
@@ -108,15 +128,8 @@ static int adapt_process(struct execution *x, char **words, struct err *e)
 		list_add(&p->args, *words);
 	for (size_t i = 0; i < f->env.count; i++)
 		list_set_env(&p->env, f->env.items[i]);
-	for (size_t i = 0; i < f->caps.count; i++) {
-		/* A name that this program does not know is passed over, as in config.json. */
-		const int number = caps_parse(f->caps.items[i], NULL);
-		const uint64_t cap = number < 0 ? 0 : 1ull << number;
-		p->caps[CAPS_BOUNDING] |= cap;
-		p->caps[CAPS_EFFECTIVE] |= cap;
-		p->caps[CAPS_PERMITTED] |= cap;
-		p->has_caps = true;
-	}
+	if (add_caps(x, e))
+		return -1;
 	p->has_terminal = f->has_terminal;
 	p->no_new_privs = p->no_new_privs || f->no_new_privs;
 	p->cwd = f->cwd ? f->cwd : p->cwd;
@@ -157,6 +170,7 @@ static int prepare(struct execution *x, const struct globals *g, char **words,
 	if (filter_obtain(&x->config, &x->filter, e) ||
 	    create_preserved(g, f->preserve, &x->preserved, e))
 		return -1;
+	process_warn(&x->config.process);
 	if (has_terminal && f->console) {
 		x->console = console_connect(f->console, e);
 		return x->console < 0 ? -1 : 0;

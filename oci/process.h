@@ -37,9 +37,9 @@ struct process {
 	bool no_new_privs;
 	bool has_caps;
 	uint64_t caps[CAPS_COUNT];
-	const char *
-		unknown_cap; /* the last name that this program does not know; the command
-				  * lacks that capability.  NULL: there is none */
+	/* the last name that this program does not know; the command lacks that capability.
+	 * NULL: there is none */
+	const char *unknown_cap;
 	struct process_rlimit *rlimits; /* owned */
 	size_t rlimit_count;
 	bool has_oom_score;

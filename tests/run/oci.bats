@@ -181,6 +181,21 @@ status_of() {
 @test "an unknown capability is an error in a bundle of version 1.0, and a warning later" {
 	runs 'grep CapEff /proc/self/status' '.process.capabilities |= map_values(. + ["CAP_MOON"])'
 	[[ $output == *0000000020000420 && $stderr == *"process.capabilities: passed over, since unknown: 'CAP_MOON'"* ]]
+	created
+	oci start box
+	jq '.process | .args = ["true"] | .capabilities.bounding += ["CAP_MOON"]' config.json >process.json
+	for flags in "--cap CAP_MOON box true" "--process process.json box"; do
+		catch oci exec $flags
+		[[ $status == 0 && $stderr == *"passed over, since unknown: 'CAP_MOON'"* ]]
+	done
+	oci delete --force box
+	created '.ociVersion = "1.0.2"'
+	oci start box
+	run -1 oci exec --cap CAP_MOON box true
+	[[ $output == *"--cap: unknown 'CAP_MOON'"* ]]
+	run -1 oci exec --process process.json box
+	[[ $output == *"process.capabilities: unknown 'CAP_MOON'"* ]]
+	oci delete --force box
 	refused "capabilities: unknown 'CAP_MOON'" '.ociVersion = "1.0.2-dev" | .process.capabilities.bounding += ["CAP_MOON"]'
 }
 
