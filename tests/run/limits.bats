@@ -183,8 +183,6 @@ held_up() {
 		$stderr == *$'\nhutch: hint: '*'under way over unix sockets'* ]]
 }
 
-# This test holds only few descriptors in flight, since they count for tests of the same user that
-# run at the same time.
 @test "where RLIMIT_DATA or RLIMIT_AS has no room for hutch, it is named, and no signal ends hutch" {
 	for flag in d v; do
 		run -125 bash -c "ulimit -$flag 8192; exec '$HUTCH' run true"
@@ -194,6 +192,8 @@ held_up() {
 	done
 }
 
+# This test holds only few descriptors in flight, since they count for tests of the same user that
+# run at the same time.
 @test "where the user has too many descriptors under way, run, create and exec say what helps" {
 	"$HUTCH" create box
 	as_who prlimit --pid "$(supervisor_of box)" --nofile=64:64
