@@ -108,7 +108,8 @@ static void test_loopback_alone_and_at_once(void **state)
 	scene_inside(0, 1000, play_enter, &beside);
 }
 
-/* The two processes share errno; the one that makes the namespace never writes to it. */
+/* The two processes share errno; the one that makes the namespace never writes to it.  errno is
+ * set before that process starts, so that each write comes after. */
 static void play_errno(void *arg)
 {
 	struct network_maker m = { 0 };
@@ -118,8 +119,8 @@ static void play_errno(void *arg)
 	AUTO_CLOSE int bound =
 		open("/proc/sys/user/max_net_namespaces", O_WRONLY | O_CLOEXEC);
 	CHECK(write(bound, "0", 1) == 1);
-	CHECK(network_begin(&m, &e) == 0);
 	errno = ELIBBAD;
+	CHECK(network_begin(&m, &e) == 0);
 	CHECK(waitid(P_PID, (id_t)m.pid, &(siginfo_t){ 0 }, WEXITED | WNOWAIT) == 0);
 	CHECK(errno == ELIBBAD && m.made == -ENOSPC);
 	CHECK(network_end(&m, &e) < 0);
