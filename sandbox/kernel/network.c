@@ -32,7 +32,8 @@ int network_place(struct err *e)
  * loopback device up, whereupon the kernel adds 127.0.0.1 and ::1 by itself.  One ioctl of
  * netdevice(7) does that; libnl would cost a launch 3 % (docs/dependencies.md).
  *
- * This function runs beside the mounts, with their errno (raw_call.h). */
+ * The process beside the mounts shares their errno, so this function leaves errno alone
+ * (raw_call.h). */
 BESIDE static int make_namespace(void)
 {
 	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP };
@@ -96,7 +97,11 @@ int network_begin(struct network_maker *m, struct err *e)
 	char *end = m->stack + STACK_SIZE;
 	end -= (uintptr_t)end % 16;
 	m->pid = clone(make_beside, end, flags, m);
-	return m->pid < 0 ? err_sys(e, "start a helper process") : 0;
+	if (m->pid > 0)
+		return 0;
+	m->pid = 0;
+	own_free(&m->stack);
+	return err_sys(e, "start a helper process");
 }
 
 int network_end(struct network_maker *m, struct err *e)

@@ -15,8 +15,8 @@
 
 struct err;
 
-/* The process that makes the namespace.  It shares its maker's memory: a copy would cost both
- * of them page faults. */
+/* The process that makes the namespace.  This process shares the memory of the process that
+ * starts it, since a copy would cost both of them page faults. */
 struct network_maker {
 	pid_t pid;   /* 0: there is none */
 	int made;    /* the descriptor of the namespace, or a negative errno; the process
@@ -24,7 +24,8 @@ struct network_maker {
 	char *stack; /* owned: the process's */
 };
 
-/* Starts the process.  `m` must be zeroed, and stay where it is until network_end(). */
+/* Starts the process.  `m` must be zeroed, and stay where it is until network_end().  On
+ * failure there is nothing to wait for. */
 int network_begin(struct network_maker *m, struct err *e);
 
 /* Waits for the process's end, and enters the namespace. */
