@@ -57,8 +57,8 @@ static int supervisor_of(const struct client *c, struct err *e)
 }
 
 /* Kills the supervisor, which does not answer.  The kernel ends the sandbox when its
- * supervisor dies, and the janitor tidies up.  Closes `pidfd`; -1: `e` tells why there is
- * none. */
+ * supervisor dies, and the janitor tidies up.  Closes `pidfd`; if that is -1, there is no
+ * supervisor to be had, and the reason is in `e` already. */
 static int kill_supervisor(const char *name, int pidfd, struct err *e)
 {
 	AUTO_CLOSE int mine = pidfd;
@@ -70,9 +70,9 @@ static int kill_supervisor(const char *name, int pidfd, struct err *e)
 	return 0;
 }
 
-/* Ends a sandbox with which there is no connection: its supervisor still builds it, or was
- * stopped before it had a socket.  If the supervisor cannot be found, `e` stays as it is: why
- * there is no connection. */
+/* Ends a sandbox with which there is no connection: its supervisor still builds it, was stopped
+ * before it had a socket, or accepts none.  `e` has the reason why there is no connection, and
+ * keeps it if the supervisor cannot be found. */
 static int end_unconnected(const char *name, const char *id, struct err *e)
 {
 	struct err why;

@@ -1,10 +1,10 @@
 /* holder -- finds the supervisor of a sandbox by its lock file.
  *
- * The lock of flock(2) that says that a supervisor lives does not say which process that is.
- * So the supervisor takes a record lock of fcntl(2) on the lock file, too: F_GETLK tells the
- * pid of its holder, as the caller's pid namespace has it, or 0 if that process is in none
- * that the caller sees.  A child does not inherit a record lock.  The kernel releases it when
- * the holder ends, or closes any descriptor of the file. */
+ * flock(2) tells that a process holds the lock, and not which.  So the supervisor takes a
+ * record lock of fcntl(2) on the lock file, too: F_GETLK tells the pid of its holder, as the
+ * caller's pid namespace has it, or 0 if the caller does not see that process.  A child does
+ * not inherit a record lock.  The kernel releases it when the holder ends, or closes any
+ * descriptor of the file. */
 #pragma once
 
 struct err;

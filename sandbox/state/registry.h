@@ -6,10 +6,10 @@
  *	NAME/		one live sandbox
  *	    id		a symbolic link whose text is the sandbox's id
  *	    lock	flock(2)ed by the supervisor and, sharing its descriptor, by
- *			the janitor.  Its content is an empty line, and after the
- *			sandbox's end the record of that end: a waiting process can
- *			read it here even if the folder was moved, and a full disk
- *			still has room for it
+ *			the janitor; a record lock names the supervisor (holder.h).
+ *			The content is an empty line, and after the sandbox's end the
+ *			record of that end: a waiting process can read it here even if
+ *			the folder was moved, and a full disk still has room for it
  *	    control.sock
  *	    info	one line of JSON (registry_set_info())
  *	    status	one word; there is none yet while the sandbox is being built
