@@ -94,7 +94,7 @@ struct pipeline {
 		    * hold it, too */
 	struct hash *hash;
 	struct digest digest; /* set at the tar's end */
-	bool is_known;
+	bool is_known;	      /* the layer is in the store; see layer_pipeline.h */
 	uint64_t size; /* count of the tar's bytes so far */
 	struct report unpacked;
 };

@@ -30,8 +30,8 @@ struct layer_pipeline {
 	bool is_context; /* the tar is the context of a build and no layer: a whiteout's
 			  * name means nothing, and owners are not kept */
 	bool is_plain_only; /* a compressed blob is ERR_REFUSED */
-	int known; /* borrowed; a folder with a folder for each digest, which has a file
-		    * STORE_ABOUT: a plain tar that is there is not unpacked; 0: none */
+	int known; /* borrowed; the store's folder of layers: a plain tar whose digest has a
+		    * layer there is not unpacked; 0: each tar is */
 	uint64_t entries_max;
 	uint64_t bytes_max; /* limit of the tar's bytes */
 };

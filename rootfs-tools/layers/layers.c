@@ -166,6 +166,7 @@ static int pour(struct work *w, int stage, struct err *e)
 	AUTO_CLOSE int folder = make_folder(stage, STORE_FS, e);
 	AUTO_CLOSE int empty = folder < 0 ? -1 : make_folder(stage, EMPTY, e);
 	AUTO_CLOSE int blob = empty < 0 ? -1 : open_again(w->blob, e);
+	/* Whether an expected layer is in the store was looked up before. */
 	struct layer_pipeline s = { .blob = blob,
 				    .folder = folder,
 				    .empty = empty,
@@ -222,7 +223,7 @@ static int finish(struct work *w, int stage, const char *name, struct err *e)
 		return 0;
 	(void)err_set(e, ERR_REFUSED, "layer %.12s in the store is damaged",
 		      w->digest.hex);
-	return err_remedy(e, "hutch image verify --repair removes it");
+	return err_remedy(e, "hutch image verify --repair removes it; then try again");
 }
 
 static int unpack_staged(struct work *w, struct err *e)
