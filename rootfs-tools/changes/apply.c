@@ -132,7 +132,7 @@ static void sweep_folder(void *context, int at)
 {
 	struct apply *a = context;
 
-	own_free(&a->place.path);
+	own_free(&a->place.path); /* the folder may be another one of that path */
 	if (!apply_does_nothing(a))
 		apply_remove_temporary(a, at);
 }

@@ -19,7 +19,8 @@
  *
  * A caller that wants all or nothing walks the changes twice: the first walk only
  * checks them, the second one makes them.  The first walk needs content only if something
- * may be refused, so it is tried without any (is_probing).  A change that still fails in the second walk
+ * may be refused, so a probe without content comes first (is_probing), and that walk is
+ * left out where the probe has no doubt.  A change that still fails in the second walk
  * (disk full, text file busy) ends the apply, and the remaining changes are reported as
  * not done.  The folder of a git repository (rootfs-tools/changes/repository.h) is
  * applied completely or not at all even where a part of the changes is allowed. */

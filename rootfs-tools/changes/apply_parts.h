@@ -18,8 +18,8 @@ bool apply_does_nothing(const struct apply *a);
 int apply_refuse(struct apply *a, const char *path, const char *why);
 int apply_refuse_errno(struct apply *a, const char *path, const char *what);
 
-/* Returns whether the host's file has the same content, as changes_walk_is_same() does.
- * A probe, which has no content, only gets a doubt. */
+/* Returns 1 if the host's file has the same content, as changes_walk_is_same() does.  A
+ * probe has no content: the function then sets a->has_doubt and returns 1. */
 int apply_is_same(struct apply *a, const struct meeting *m, struct err *e);
 
 /* --- what was applied before (apply_record.c) ----------------------------------------- */
