@@ -19,7 +19,7 @@ struct targets {
 	int root;      /* borrowed: O_PATH of the new root */
 	int folder;    /* owned: the folder that was looked up last; -1: none */
 	char *path;    /* owned: the path of `folder` */
-	unsigned changes;   /* grows when `folder` changes; never 0 */
+	unsigned changes;   /* grows when another folder is looked up; never 0 */
 	mode_t parent_mode; /* of missing folders that are made on the way; 0: 0755 */
 	bool follows_no_link; /* set after targets_init() if mount_target_make() is to
 			       * fail where the target itself is a link */

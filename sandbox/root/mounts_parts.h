@@ -27,8 +27,8 @@ struct tree {
 	struct targets targets;
 	const struct plan *plan; /* borrowed */
 	size_t at;		 /* number of the step that is being done */
-	/* the folder of the targets (`changes` of them) that is private and the working
-	 * directory, from one bind to the next; 0: none */
+	/* the value of targets.changes when targets.folder was found private and became
+	 * the working directory; 0: it is not the working directory */
 	unsigned entered;
 	struct mounted left;	 /* owned: the descriptors to be left for the caller */
 	int *hosts; /* owned: a clone of the host's whole tree for each step that
