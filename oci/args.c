@@ -110,8 +110,8 @@ static int read_name(const struct args *a, char **at[], struct err *e)
 	return set(f, value, at, e);
 }
 
-/* Reads the letters of one word: "-fr" is "-f -r", and what follows the letter of a flag that
- * takes a value is that value. */
+/* Reads the letters of one word: "-fr" is "-f -r".  Behind a flag that takes a value, the rest
+ * of the word is that value. */
 static int read_letters(const struct args *a, char **at[], struct err *e)
 {
 	const char *word = **at;

@@ -28,8 +28,8 @@ struct args {
 	bool stops; /* the first word that is no flag ends the flags */
 };
 
-/* Reads flags into their variables (letters may share a word, as in "-fr"), and leaves the other words at the front of `argv`,
- * ended by NULL.  "--" ends the flags, too.  --help and -h, unless the table has them, print
+/* Reads flags into their variables (letters may share a word, as in "-fr"), and leaves the
+ * other words at the front of `argv`, ended by NULL.  "--" ends the flags, too.  --help and -h, unless the table has them, print
  * the usage; then the function returns -1 and leaves *e without an error, and so does its
  * caller. */
 int args_read(const struct args *a, char **argv, struct err *e);

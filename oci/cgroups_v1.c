@@ -116,8 +116,8 @@ void cgroups_v1_make(const struct resources_write *w, const char *path)
 	(void)make(controller, path, &ignored);
 }
 
-/* Warns of a limit that the kernel has taken and forgotten: the file tells then that there is
- * none, the largest number of bytes. */
+/* Warns of a limit that the kernel has taken and forgotten: the file then has the largest
+ * number of bytes, which means no limit. */
 static void warn_if_lost(const struct resources_write *w, const char *file)
 {
 	AUTO_CLOSE int fd = open(file, O_RDONLY | O_CLOEXEC);

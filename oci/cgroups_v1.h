@@ -21,6 +21,7 @@ bool cgroups_v1_has_devices(void);
 
 /* Makes the container's cgroup of the write's controller, if this user may. */
 void cgroups_v1_make(const struct resources_write *w, const char *path);
+
 /* Writes a limit to the container's cgroup `path` ("/a/b") of v1, which is made if it is
  * missing. */
 int cgroups_v1_apply(const struct resources_write *w, const char *path, struct err *e);

@@ -53,14 +53,14 @@ static int make_one(const struct config *c, size_t i, int folder)
 		       : mount_api_clone(folder, name, false, &ignored);
 }
 
-/* In a mount namespace of the worker's own: the kernel clones mounts of the caller's namespace
- * alone (before 6.15), and the folder is in no other. */
+/* Runs in a worker with a mount namespace of its own: before 6.15 the kernel clones only the
+ * mounts of the caller's namespace, and the host's must not get the tmpfs. */
 static int make_all(void *arg, void *result, struct err *e)
 {
 	const struct config *c = arg;
 	struct made *made = result;
 
-	/* Nothing that is mounted here may reach the host. */
+	/* The host's mount namespace would else get the mount below, too. */
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		return err_sys(e, "make the mounts private");
 	AUTO_CLOSE int folder = mount_api_make("tmpfs", "mode=0700",

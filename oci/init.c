@@ -212,7 +212,6 @@ static char *inner_state(const struct init_order *o, int pid, enum state_status 
 static int set_up(struct init_order *o, int *ret_pid, char **ret_path, struct err *e)
 {
 	const struct process *p = &o->config->process;
-
 	AUTO_CLOSE int home = -1;
 
 	if (arrive(o, ret_pid, e) || spaces_leave_mounts(o->config, &home, e))

@@ -326,7 +326,7 @@ static bool is_other(pid_t pid, const char *file)
 
 struct entry {
 	int process, flags;
-	int root; /* the container's; -1: it comes with the mount namespace */
+	int root; /* the container's root; -1: the mount namespace brings it */
 	const struct spaces_before *before;
 };
 

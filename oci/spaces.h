@@ -26,9 +26,9 @@ int spaces_map_ids(const struct config *c, pid_t pid, struct err *e);
 int spaces_become_root(const struct config *c, struct err *e);
 /* In the process, when it is in its cgroup. */
 int spaces_enter_cgroup(const struct config *c, struct err *e);
-/* In the process, before its mounts: where the container is to be in the caller's mount namespace,
- * moves this process to a new one for the time being.  *ret_home is the caller's; -1: the
- * container has one of its own. */
+/* In the process, before its mounts: if the container is to be in the caller's mount namespace,
+ * moves this process to a new one for the time being, and sets *ret_home to a descriptor of the
+ * caller's, which the caller of this function owns.  Else *ret_home stays as it is. */
 int spaces_leave_mounts(const struct config *c, int *ret_home, struct err *e);
 /* Goes back to the mount namespace `home`, unless that is -1, and takes the root along, with the
  * mounts below it.  They are in no namespace then, so the host does not have them, and they last

@@ -36,9 +36,9 @@ int spaces_leave_mounts(const struct config *c, int *ret_home, struct err *e)
 	return 0;
 }
 
-/* A clone of the mounts that is attached nowhere is a tree of its own, which the kernel takes
- * apart when the last process has left it: closing the descriptor leaves the mounts connected
- * (open_tree(2)).  Those of the namespace for the time being end with that. */
+/* The clone of the mounts is attached nowhere.  Its mounts stay connected when the descriptor
+ * is closed (open_tree(2)), and the kernel takes them apart when the last process has left
+ * them.  The mounts in the namespace of spaces_leave_mounts() end with that namespace. */
 int spaces_return(int home, struct err *e)
 {
 	if (home < 0)

@@ -292,7 +292,7 @@ int state_remove(const struct state *s, struct err *e)
 			return err_sys(e, "remove %s/%s", s->path, names[i]);
 	if (unlinkat(s->folder, NOTIFY_FOLDER, AT_REMOVEDIR) && errno != ENOENT)
 		return err_sys(e, "remove %s/" NOTIFY_FOLDER, s->path);
-	/* `create` and `delete --force` may be at it at once. */
+	/* `create` and `delete --force` may remove it at the same time. */
 	return rmdir(s->path) && errno != ENOENT ? err_sys(e, "remove %s", s->path) : 0;
 }
 
