@@ -187,8 +187,8 @@ static bool remove_unlocked(int entries, const char *name, int entry)
 	memset(locks, -1, sizeof(locks));
 	const bool is_ours = lock_all(entry, locks);
 	if (is_ours) {
-		(void)unlinkat(entry, CHAIN "/key",
-			       0); /* a half removed entry is never used */
+		/* An entry without a key is never used, also if its removal stops midway. */
+		(void)unlinkat(entry, CHAIN "/key", 0);
 		rm_tree_remove(entries, name);
 	}
 	for (size_t i = 0; i < LOCKS; i++)
