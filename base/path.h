@@ -7,7 +7,7 @@
 bool path_is_plain(const char *path);
 
 /* Tells whether the path can stand unquoted in a command line that a user copies into a
- * shell, which may be root's: every character is a word's in all shells. */
+ * shell, which may be root's: no character of it means anything to a shell. */
 bool path_is_unquoted(const char *path);
 
 /* Returns the part of `path` behind `folder`: "" if both are the same, "/rest" if
