@@ -79,7 +79,7 @@ static void write_linux(struct buffer *b)
 	json_write_bool(b, "v2", true);
 	json_write_bool(b, "systemd", true);
 	json_write_bool(b, "systemdUser", true);
-	json_write_bool(b, "rdma", false);
+	json_write_bool(b, "rdma", true);
 	json_write_close(b, "}");
 	write_seccomp(b);
 	write_switch(b, "apparmor", true);
@@ -116,7 +116,10 @@ int features_verb(const struct globals *g, char **argv, struct err *e)
 	json_write_open(&b, "annotations", "{");
 	json_write_text(&b, "org.hutch.version", HUTCH_VERSION);
 	json_write_text(&b, "run.oci.crun.checkpoint.enabled", "false");
-	json_write_close(&b, "}}\n");
+	json_write_close(&b, "}");
+	write_words(&b, "potentiallyUnsafeConfigAnnotations",
+		    WORDS("run.oci.keep_original_groups"));
+	json_write_close(&b, "}\n");
 	AUTO_FREE char *text = json_write_end(&b);
 	return fputs(text, stdout) < 0 || fflush(stdout) ? err_sys(e, "write to stdout")
 							 : 0;

@@ -23,7 +23,8 @@ status_of() {
 	[[ $(./hutch-oci --version | head -n 1) == "hutch-oci version "* ]]
 	[[ $("$HUTCH" oci --version | sed -n 3p) == "spec: 1.3.0" ]]
 	[[ $("$HUTCH" oci --version | sed -n 4p) == "+SYSTEMD "* ]]
-	"$HUTCH" oci features | jq -e '.ociVersionMax == "1.3.0" and .linux.seccomp.enabled'
+	"$HUTCH" oci features | jq -e '.ociVersionMax == "1.3.0" and .linux.seccomp.enabled and .linux.cgroup.rdma and
+		.potentiallyUnsafeConfigAnnotations == ["run.oci.keep_original_groups"]'
 }
 
 @test "a container goes from created to running to stopped, with no process of hutch's beside it" {
