@@ -19,9 +19,7 @@
 
 /* --- the record ------------------------------------------------------------ */
 
-/* Returns whether the lock file holds the record, a JSON object; before, it
- * holds an empty line. */
-static bool has_record(int lock)
+bool registry_has_record(int lock)
 {
 	AUTO_FREE char *line = state_dir_line(lock);
 
@@ -195,7 +193,8 @@ static int64_t end_us(void)
 static void finish_dead(const struct registry_entry *r, const struct verdict *v)
 {
 	const int64_t now_us = end_us();
-	AUTO_FREE char *written = has_record(r->lock) ? state_dir_line(r->lock) : NULL;
+	AUTO_FREE char *written = registry_has_record(r->lock) ? state_dir_line(r->lock)
+							       : NULL;
 	AUTO_FREE char *ours = our_record(v, now_us);
 
 	const bool leaves_nothing = faccessat(r->folder, STATE_DIR_RM, F_OK, 0) == 0;

@@ -18,5 +18,9 @@ int registry_settle(int state, const char *name, bool may_wait, struct err *e);
  * empty. */
 void registry_discard(int state, int parent, const char *name, const char *id);
 
+/* Returns whether the lock file holds the record, a JSON object; before, it holds an empty
+ * line. */
+bool registry_has_record(int lock);
+
 /* Sets the error for a name that no sandbox has, and returns -1. */
 int registry_absent(const char *name, struct err *e);

@@ -146,9 +146,9 @@ static int connect_at(int folder)
  * socket, and lives on until its clients have read the rest. */
 static bool has_ended(int folder)
 {
-	AUTO_FREE char *line = state_dir_line_of(folder, NULL);
+	AUTO_CLOSE int lock = state_dir_file(folder, NULL);
 
-	return (line && line[0] == '{') || !state_dir_is_alive(folder);
+	return (lock >= 0 && registry_has_record(lock)) || !state_dir_is_alive(folder);
 }
 
 static int not_connected(const char *name, int folder, struct err *e)
