@@ -159,7 +159,8 @@ static int look(const struct etc_wanted *w, struct list *ret, struct err *e)
 	return 0;
 }
 
-int etc_names(const struct etc_wanted *w, int64_t now, struct list *ret, struct err *e)
+int etc_names_list(const struct etc_wanted *w, int64_t now, struct list *ret,
+		   struct err *e)
 {
 	struct head as_it_is;
 

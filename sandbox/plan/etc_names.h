@@ -29,4 +29,5 @@ struct etc_wanted {
  * of the paths whose first component the folder has.  A folder that does not exist has none.
  * `now` is the time of CLOCK_REALTIME_COARSE before the call, in ns.  The names of a folder
  * that has changed less than ETC_NAMES_STILL_NS before are not kept. */
-int etc_names(const struct etc_wanted *w, int64_t now, struct list *ret, struct err *e);
+int etc_names_list(const struct etc_wanted *w, int64_t now, struct list *ret,
+		   struct err *e);

@@ -1,7 +1,6 @@
 #include "sandbox/plan/image.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,7 +177,7 @@ static int list_etc(int64_t now, struct list *ret, struct err *e)
 		.prefix_count = ARRAY_LEN(etc_prefixes),
 	};
 	struct list names = { 0 };
-	const int found = etc_names(&wanted, now, &names, e);
+	const int found = etc_names_list(&wanted, now, &names, e);
 
 	for (size_t i = 0; found == 0 && i < names.count; i++)
 		list_add(ret, names.items[i]);

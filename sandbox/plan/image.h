@@ -24,5 +24,5 @@ char *image_timezone(void);
 
 /* Lists the host's paths that the host image shows: the programs of the host,
  * and the entries of /etc that these programs need.  Some of the paths may not
- * exist.  `now` is that of etc_names(); 0: names are not kept for the next launch. */
+ * exist.  `now` is that of etc_names_list(); 0: names are not kept for the next launch. */
 int image_list_host(int64_t now, struct list *ret, struct err *e);

@@ -48,7 +48,7 @@ static char *names(void **state, int64_t now)
 	struct list found = { 0 }, lines = { 0 };
 	struct err e;
 
-	assert_int_equal(etc_names(&w, now, &found, &e), 0);
+	assert_int_equal(etc_names_list(&w, now, &found, &e), 0);
 	for (size_t i = 0; i < found.count; i++)
 		list_addf(&lines, "%s ", found.items[i] + strlen(etc) + 1);
 	char *text = list_join(&lines, 0, "");
