@@ -1,7 +1,6 @@
 #include "sandbox/plan/volumes.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
