@@ -141,7 +141,7 @@ static void changes_stream_file(struct teller *t, struct upper_scan_item *d)
 	struct changes_stream_head h = head_of(d, CHANGES_STREAM_FILE);
 	h.size = (uint64_t)d->st.st_size;
 	bool is_along = t->along && h.size <= t->along;
-	h.flags |= t->is_bare ? CHANGES_STREAM_BARE : is_along ? CHANGES_STREAM_ALONG : 0;
+	h.flags |= is_along ? CHANGES_STREAM_ALONG : 0;
 	put_item(t, &h, d->path, "");
 	if (!t->is_bare && (is_along || is_asked(t)))
 		put_content(t, fd, h.size);
@@ -249,6 +249,7 @@ static int begin(struct changes_stream *t, struct order *order, struct err *e)
 		return err_sys(e, "make a socketpair");
 	AUTO_CLOSE int theirs = ends[1];
 	t->fd = ends[0];
+	t->is_bare = order->is_bare;
 	order->fd = theirs;
 	const struct worker_task task = { .name = "the process that reads the changes",
 					  .work = in_jail, .arg = order,
@@ -418,7 +419,7 @@ static int take_item(struct changes_stream *t, const struct changes_stream_head 
 	};
 	move_to(t, h);
 	t->state = h->kind != CHANGES_STREAM_FILE    ? CHANGES_STREAM_IDLE
-		   : h->flags & CHANGES_STREAM_BARE  ? CHANGES_STREAM_CONTENTLESS
+		   : t->is_bare			     ? CHANGES_STREAM_CONTENTLESS
 		   : h->flags & CHANGES_STREAM_ALONG ? CHANGES_STREAM_IN_CONTENT
 						     : CHANGES_STREAM_ASKABLE;
 	return 1;

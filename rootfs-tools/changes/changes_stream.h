@@ -62,7 +62,6 @@ struct changes_stream_head {
 					   * path in the lower layer is hidden */
 #define CHANGES_STREAM_ALONG   2u	  /* flag of a file: its content follows without a
 					   * request */
-#define CHANGES_STREAM_BARE 4u		  /* flag of a file: its content is not sent */
 #define CHANGES_STREAM_ALL     255u /* a kind that ends the stream: no more items
 				     * follow */
 
@@ -86,6 +85,7 @@ struct changes_stream {
 	int fd; /* owned: a socket */
 	bool is_broken; /* the stream as a whole failed, and no more items can be read */
 	/* Private. */
+	bool is_bare; /* of changes_stream_begin_bare() */
 	char *text; /* owned: path and link of the item */
 	char *here; /* owned: the current folder's path, "" or "a/b" */
 	struct buffer in;
