@@ -126,12 +126,42 @@ static void test_a_layer_is_unpacked_once(void **state)
 	/* The layer is in the store, so the blob is not even read. */
 	unpack(&s, null, &d, &again);
 	assert_same(&about, &again);
-	/* Without a diff_id the layer has to be unpacked to find that the store has
-	 * it. */
+	/* Without a diff_id the tar has to be hashed to find that the store has it. */
 	unpack(&s, blob, NULL, &again);
 	assert_same(&about, &again);
 	assert_int_equal(scene_open_fds(), before);
 	assert_int_equal(lseek(blob, 0, SEEK_CUR), 0);
+	store_done(&s);
+}
+
+/* The counts that the store has show which of the two it was: those of an unpacked layer are
+ * its own. */
+static void test_a_plain_tar_whose_layer_is_there_is_only_hashed(void **state)
+{
+	struct layer_about about = { 0 };
+	struct err e = { 0 };
+	struct store s;
+	struct digest d;
+
+	(void)state;
+	in_store_open(&s);
+	AUTO_CLOSE int blob = small_layer(&d, "text");
+	unpack(&s, blob, NULL, &about);
+	assert_int_equal(about.entries, 4);
+	AUTO_FREE char *path = text_format("%s/layers/%s/about", s.path, d.hex);
+	AUTO_FREE char *aside = text_format("%s/layers/%s/aside", s.path, d.hex);
+	assert_int_equal(rename(path, aside), 0);
+	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(write(fd, "entries 77\n", 11), 11);
+	unpack(&s, blob, NULL, &about);
+	assert_int_equal(about.entries, 77);
+	/* hutch follows no link here, so these counts cannot be read. */
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(symlink("aside", path), 0);
+	assert_int_equal(layers_unpack(&s, blob, NULL, NULL, NULL, NULL, &e), -1);
+	assert_int_equal(e.kind, ERR_REFUSED);
+	assert_non_null(strstr(e.text, "damaged"));
+	assert_non_null(strstr(e.remedy, "verify --repair"));
 	store_done(&s);
 }
 
@@ -368,6 +398,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_layer_is_unpacked_once),
+		TEST(test_a_plain_tar_whose_layer_is_there_is_only_hashed),
 		TEST(test_a_compressed_tar_is_none_that_has_to_be_plain),
 		TEST(test_a_layer_with_another_digest_is_refused_and_removed),
 		TEST(test_a_layer_that_is_no_tar_is_refused_and_removed),
