@@ -1,5 +1,5 @@
 /* resources_limit -- how the readers of the resources object add limits to the list of
- * resources.h.  Those of resources_v1.c read what cgroup v1 alone has. */
+ * resources.h.  Those of resources_v1.c read what cgroup v1 alone has, weights, and rdma. */
 #pragma once
 #include <stdbool.h>
 
