@@ -17,7 +17,7 @@
 #include "protocol/action.h"
 #include "protocol/message.h"
 
-/* The largest size of a report: its paths are cut to PATH_MAX characters, each of which
+/* The largest size of a report: its paths are of at most PATH_MAX characters, each of which
  * has 4 bytes at most. */
 #define REPORT_MAX (64u << 10)
 
