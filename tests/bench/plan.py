@@ -40,6 +40,10 @@ REPORT = ("/usr/bin/cat /proc/self/mountinfo; echo; "
           "/proc/self/status")
 
 
+# The folder of prepared ones in the state folder (sandbox/root/etc_entry.h).
+PREPARED = "/.prepared/"
+
+
 class NotUnderstood(Exception):
     """The plan has a step that floor does not know."""
 
@@ -250,9 +254,8 @@ class PreparedEtc:
                                   capture_output=True, text=True, check=True)
         lines = [line.split() for line in done.stdout.splitlines()]
         self.mounts = [words[4] for words in lines]
-        entry = [words[3] for words in lines if words[4] == "/etc"]
-        paths = [os.path.join(state, *entry[0].split("/")[-3:])
-                 for state in states] if entry else []
+        trees = [words[3].rpartition(PREPARED)[2] for words in lines if words[4] == "/etc"]
+        paths = [state + PREPARED + trees[0] for state in states] if trees else []
         self.folder = next(filter(os.path.isdir, paths), None)
 
 
