@@ -110,17 +110,6 @@ static bool keeps_groups(const struct config *c)
 	return word && strcmp(word, "0") != 0;
 }
 
-int config_check_caps(const struct config *c, const char *place, struct err *e)
-{
-	const char *unknown = c->process.unknown_cap;
-
-	/* "1.MINOR..." */
-	return unknown && strtoul(c->version + 2, NULL, 10) < 1
-		       ? err_set(e, ERR_UNSUPPORTED, "%s: unknown '%.64s'", place,
-				 unknown)
-		       : 0;
-}
-
 static int read_document(const struct json_at *root, const char *bundle, struct config *c,
 			 struct err *e)
 {
@@ -141,8 +130,6 @@ static int read_document(const struct json_at *root, const char *bundle, struct 
 	c->hooks.may_fail_late = strtoul(c->version + 2, NULL, 10) < 3;
 	c->has_process = json_member(root, "process", &at);
 	if (c->has_process && process_read(&at, &c->process, e))
-		return -1;
-	if (config_check_caps(c, "config.json.process.capabilities", e))
 		return -1;
 	c->process.keeps_groups = keeps_groups(c);
 	const int found = fields_object(root, "linux", &at, e);

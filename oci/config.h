@@ -100,10 +100,6 @@ void config_done(struct config *c);
 /* Returns the value of an annotation, or NULL. */
 const char *config_annotation(const struct config *c, const char *key);
 
-/* Refuses the process's unknown capability in a bundle of version 1.0 of the specification;
- * since 1.1 it is a warning (process_warn()).  `place` names the list of capabilities. */
-int config_check_caps(const struct config *c, const char *place, struct err *e);
-
 /* The part of config_read() that is in config_linux.c: the `linux` object. */
 int config_read_linux(const struct json_at *at, struct config *ret, struct err *e);
 /* Reads an object's members, whose values are texts, into pairs. */

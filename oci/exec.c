@@ -78,7 +78,7 @@ static int read_process(struct execution *x, struct err *e)
 	process_done(&x->config.process);
 	const int rc = process_read(&root, &x->config.process, e);
 	x->config.process.keeps_groups = keeps_groups;
-	return rc || config_check_caps(&x->config, "process.capabilities", e) ? -1 : 0;
+	return rc;
 }
 
 /* "UID[:GID]" */
@@ -96,7 +96,7 @@ static int set_user(struct process *p, const char *text, struct err *e)
 }
 
 /* Adds the capabilities of --cap.  `create` has warned of those that the bundle names. */
-static int add_caps(struct execution *x, struct err *e)
+static void add_caps(struct execution *x)
 {
 	const struct list *names = &x->flags->caps;
 	struct process *p = &x->config.process;
@@ -112,7 +112,6 @@ static int add_caps(struct execution *x, struct err *e)
 		if (number < 0)
 			p->unknown_cap = names->items[i];
 	}
-	return config_check_caps(&x->config, "--cap", e);
 }
 
 /* Makes the process from the container's own and the flags. */
@@ -128,8 +127,7 @@ static int adapt_process(struct execution *x, char **words, struct err *e)
 		list_add(&p->args, *words);
 	for (size_t i = 0; i < f->env.count; i++)
 		list_set_env(&p->env, f->env.items[i]);
-	if (add_caps(x, e))
-		return -1;
+	add_caps(x);
 	p->has_terminal = f->has_terminal;
 	p->no_new_privs = p->no_new_privs || f->no_new_privs;
 	p->cwd = f->cwd ? f->cwd : p->cwd;
