@@ -22,12 +22,12 @@
 #include "rootfs-tools/changes/kept_changes.h"
 #include "sandbox/launch/result.h"
 #include "sandbox/root/cow.h"
+#include "sandbox/state/registry.h"
+#include "sandbox/state/registry_watch.h"
 #include "sandbox/state/saved_spec.h"
 
 /* How long a supervisor may take to end its sandbox when it is told to. */
 #define END_MS 10000
-/* How often a process that waits for that looks whether the name is free. */
-#define LOOK_MS 100
 
 /* --- rm -------------------------------------------------------------------- */
 
@@ -168,15 +168,19 @@ static int end_slow(const char *name, const char *id, struct err *e)
 {
 	struct err why;
 
-	for (int looks = 0;; looks++) {
-		AUTO_CLOSE int pidfd = registry_supervisor(name, id, &why);
-		struct pollfd w = { .fd = pidfd, .events = POLLIN };
-		if (pidfd < 0)
-			return 0;
-		if (looks >= END_MS / LOOK_MS)
-			return kill_supervisor(name, fd_take(&pidfd), e);
-		(void)poll(&w, 1, LOOK_MS); /* the next turn looks, in any case */
-	}
+	AUTO_CLOSE int freed = registry_watch_name(name, id, e);
+	if (freed < 0)
+		return e->kind == ERR_NOT_FOUND ? 0 : -1;
+	/* The name may have been freed before the watch. */
+	AUTO_CLOSE int pidfd = registry_supervisor(name, id, &why);
+	if (pidfd < 0)
+		return 0;
+	struct pollfd w[] = { { .fd = freed, .events = POLLIN },
+			      { .fd = pidfd, .events = POLLIN } };
+	const int ready = poll(w, ARRAY_LEN(w), END_MS);
+	if (ready < 0)
+		return err_sys(e, "wait for the end of sandbox '%s'", name);
+	return ready ? 0 : kill_supervisor(name, fd_take(&pidfd), e);
 }
 
 /* Ends the sandbox.  Afterwards its record is in its place, or will not come. */

@@ -1,6 +1,8 @@
 #include "sandbox/state/registry_watch.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +14,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "sandbox/state/registry.h"
+#include "sandbox/state/registry_end.h"
 #include "sandbox/state/state_dir.h"
 
 struct registry_place {
@@ -26,11 +29,19 @@ struct teller {
 
 /* Watches the folder by its descriptor, since its path may lead to another folder by
  * now. */
-static int watch_folder(const struct registry_watch *w, int folder)
+static int watch_folder(int fd, int folder, uint32_t events)
 {
 	AUTO_FREE char *path = text_format("/proc/self/fd/%d", folder);
 
-	return inotify_add_watch(w->fd, path, IN_MOVED_TO | IN_ONLYDIR);
+	return inotify_add_watch(fd, path, events | IN_ONLYDIR);
+}
+
+static int cannot_watch(const char *what, struct err *e)
+{
+	(void)err_sys(e, "watch %s", what);
+	return err_remedy(
+		e, "fs.inotify.max_user_instances and max_user_watches of sysctl(8) "
+		   "bound what one user may watch");
 }
 
 int registry_watch_open(struct registry_watch *w, struct err *e)
@@ -39,12 +50,9 @@ int registry_watch_open(struct registry_watch *w, struct err *e)
 	if (w->state < 0)
 		return -1;
 	w->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	if (w->fd >= 0 && watch_folder(w, w->state) >= 0)
+	if (w->fd >= 0 && watch_folder(w->fd, w->state, IN_MOVED_TO) >= 0)
 		return 0;
-	(void)err_sys(e, "watch for sandboxes that are made");
-	(void)err_remedy(
-		e, "fs.inotify.max_user_instances and max_user_watches of sysctl(8) "
-		   "bound what one user may watch");
+	(void)cannot_watch("for sandboxes that are made", e);
 	registry_watch_done(w);
 	return -1;
 }
@@ -77,7 +85,7 @@ static void forget(struct registry_watch *w, struct registry_place *p)
 static void on_folder(struct registry_watch *w, const char *name, const struct teller *t)
 {
 	AUTO_CLOSE int folder = state_dir_folder(w->state, name, NULL);
-	int watch = folder < 0 ? -1 : watch_folder(w, folder);
+	int watch = folder < 0 ? -1 : watch_folder(w->fd, folder, IN_MOVED_TO);
 
 	if (watch < 0)
 		return; /* the folder is gone again, and so is the sandbox */
@@ -160,4 +168,23 @@ int registry_watch_take(struct registry_watch *w,
 	if (n < 0 && errno != EAGAIN && errno != EINTR)
 		return err_sys(e, "watch for sandboxes that are made");
 	return 0;
+}
+
+/* --- one name ---------------------------------------------------------------- */
+
+int registry_watch_name(const char *name, const char *id, struct err *e)
+{
+	struct registry_entry r;
+
+	if (registry_open(name, &r, e) < 0)
+		return -1;
+	const bool is_other = strcmp(r.id, id) != 0;
+	AUTO_CLOSE int fd = is_other ? -1 : inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	const int watch = fd < 0 ? -1 : watch_folder(fd, r.folder, IN_MOVE_SELF);
+	const int sys = errno;
+	registry_done(&r);
+	if (is_other)
+		return registry_absent(name, e);
+	errno = sys;
+	return watch < 0 ? cannot_watch("the end of a sandbox", e) : fd_take(&fd);
 }

@@ -5,6 +5,8 @@
  *	registry_watch_take	when `fd` is readable
  *	registry_watch_done
  *
+ * and registry_watch_name, which tells when one sandbox has given up its name.
+ *
  * A sandbox is reported when its socket is there.  Its folder is in the state
  * folder before that, and is watched until the socket is moved into it
  * (inotify(7)).  A renamed sandbox is reported again, and so may others be after
@@ -34,3 +36,8 @@ int registry_watch_list(struct registry_watch *w,
 int registry_watch_take(struct registry_watch *w,
 			void (*take)(void *context, const char *name), void *context,
 			struct err *e);
+
+/* Returns a descriptor, which the caller owns, that becomes readable when the sandbox with
+ * this name and id gives up its name: its folder is then moved away.  ERR_NOT_FOUND: it has
+ * no such name any more. */
+int registry_watch_name(const char *name, const char *id, struct err *e);

@@ -1,14 +1,19 @@
 /* registry_watch: reports a sandbox when it answers requests, and not before. */
 #include "sandbox/state/registry_watch.h"
 
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "base/err.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/own.h"
 #include "tests/unit/register.h"
 
 struct told {
@@ -135,6 +140,46 @@ static void test_events_that_the_kernel_dropped_are_looked_for(void **state)
 	end(&b, REGISTRY_REMOVE);
 }
 
+static bool is_readable(int fd)
+{
+	struct pollfd w = { .fd = fd, .events = POLLIN };
+
+	return poll(&w, 1, 0) == 1;
+}
+
+static void test_a_name_that_is_given_up_is_told_of(void **state)
+{
+	static const enum registry_rest rests[] = { REGISTRY_KEEP, REGISTRY_REMOVE };
+	struct registry_entry r;
+	struct err e;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rests); i++) {
+		create("a", &r);
+		AUTO_FREE char *id = text_copy(r.id);
+		AUTO_CLOSE int fd = registry_watch_name("a", id, &e);
+		assert_true(fd >= 0);
+		assert_int_equal(registry_set_info(&r, "{}", &e), 0);
+		assert_false(is_readable(fd));
+		end(&r, rests[i]);
+		assert_true(is_readable(fd));
+		assert_int_equal(registry_watch_name("a", id, &e), -1);
+		assert_int_equal(e.kind, ERR_NOT_FOUND);
+	}
+}
+
+static void test_another_sandbox_of_the_name_is_not_watched(void **state)
+{
+	struct registry_entry r;
+	struct err e;
+
+	(void)state;
+	create("a", &r);
+	assert_int_equal(registry_watch_name("a", "000000000000", &e), -1);
+	assert_int_equal(e.kind, ERR_NOT_FOUND);
+	end(&r, REGISTRY_REMOVE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -142,6 +187,8 @@ int main(void)
 		TEST(test_one_that_ends_before_it_listens_is_forgotten),
 		TEST(test_those_that_are_there_are_listed_and_then_waited_for),
 		TEST(test_events_that_the_kernel_dropped_are_looked_for),
+		TEST(test_a_name_that_is_given_up_is_told_of),
+		TEST(test_another_sandbox_of_the_name_is_not_watched),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
