@@ -25,29 +25,13 @@ int io_write_all(int fd, const void *data, size_t len)
 	return 0;
 }
 
-ssize_t io_read_full(int fd, void *data, size_t len)
-{
-	size_t got = 0;
-
-	while (got < len) {
-		ssize_t n = read(fd, (char *)data + got, len - got);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		if (n == 0)
-			break;
-		got += (size_t)n;
-	}
-	return (ssize_t)got;
-}
-
-ssize_t io_read_sized(int fd, void *data, size_t size)
+/* Reads until there are `enough` of the `len` bytes, or the file ends. */
+static ssize_t read_until(int fd, char *data, size_t len, size_t enough)
 {
 	size_t got = 0;
 
 	do {
-		ssize_t n = read(fd, (char *)data + got, size + 1 - got);
+		ssize_t n = read(fd, data + got, len - got);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
@@ -55,8 +39,18 @@ ssize_t io_read_sized(int fd, void *data, size_t size)
 		if (n == 0)
 			break;
 		got += (size_t)n;
-	} while (got < size);
+	} while (got < enough);
 	return (ssize_t)got;
+}
+
+ssize_t io_read_full(int fd, void *data, size_t len)
+{
+	return read_until(fd, data, len, len);
+}
+
+ssize_t io_read_sized(int fd, void *data, size_t size)
+{
+	return read_until(fd, data, size + 1, size);
 }
 
 int io_read_file(int fd, const char *name, size_t max, char **ret_data,
