@@ -100,8 +100,9 @@ int network_begin(struct network_maker *m, struct err *e)
 	if (m->pid > 0)
 		return 0;
 	m->pid = 0;
+	(void)err_sys(e, "start a helper process");
 	own_free(&m->stack);
-	return err_sys(e, "start a helper process");
+	return -1;
 }
 
 int network_end(struct network_maker *m, struct err *e)
