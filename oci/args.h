@@ -29,9 +29,9 @@ struct args {
 };
 
 /* Reads flags into their variables (letters may share a word, as in "-fr"), and leaves the
- * other words at the front of `argv`, ended by NULL.  "--" ends the flags, too.  --help and -h, unless the table has them, print
- * the usage; then the function returns -1 and leaves *e without an error, and so does its
- * caller. */
+ * other words at the front of `argv`, ended by NULL.  "--" ends the flags, too.  --help and
+ * -h, unless the table has them, print the usage; then the function returns -1 and leaves *e
+ * without an error, and so does its caller. */
 int args_read(const struct args *a, char **argv, struct err *e);
 /* Checks the number of words. */
 int args_count(const struct args *a, char *const *words, size_t min, size_t max,
