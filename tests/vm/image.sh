@@ -32,6 +32,8 @@ image_root() {
 		cp -r "$build/tests/vm" "$work/root/hutch/tests" &&
 		cp -r "$build/bench" "$work/root/hutch" &&
 		cp -r "$top/tests/bench" "$work/root/hutch/tests" &&
+		mkdir "$work/root/hutch/sdk" && # the bench imports it
+		cp -r "$top/sdk/python" "$work/root/hutch/sdk" &&
 		cp "$top/tests/run/confined.py" "$work/root/hutch/tests/run" &&
 		chmod -R a+rX "$work/root/hutch"
 }

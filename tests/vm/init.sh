@@ -23,6 +23,8 @@ prepare() {
 	cp "$HUTCH_TOP/README.md" "$HUTCH_TOP/docs/hutch-policy.md" /run/hutch/pages/
 	cp -r "$HUTCH_BUILD/bench" /run/hutch/
 	cp -r "$HUTCH_TOP/tests/bench" /run/hutch/tests/
+	mkdir /run/hutch/sdk
+	cp -r "$HUTCH_TOP/sdk/python" /run/hutch/sdk/ # the bench imports it
 	chmod -R a+rX /run/hutch
 	chown 1000:1000 /run/home /run/runtime
 	chmod 700 /run/runtime
