@@ -93,6 +93,7 @@ drive() {
 
 @test "E2B's SDK has a file and a command by hutch serve" {
 	needs_venv e2b
+	room keys
 	drive e2b
 }
 

@@ -13,6 +13,7 @@ import subprocess
 import sys
 
 PATIENCE = float(os.environ["PATIENCE"])
+KEY = "keys/key"  # the test has made the folder for the user that the server runs as
 # The venv is not in the sandbox's root, nor is the Python that it was made of.
 FOLDERS = sorted({sys.prefix, os.path.dirname(os.path.dirname(os.path.realpath(sys.executable)))} - {"/usr"})
 
@@ -125,12 +126,12 @@ def openhands_apptainer():
 @contextlib.contextmanager
 def served():
     """hutch serve, and the variables by which E2B's SDK finds it."""
-    server = subprocess.Popen([os.environ["HUTCH"], "serve", "--listen", "127.0.0.1:0", "--key-file", "key"],
+    server = subprocess.Popen([os.environ["HUTCH"], "serve", "--listen", "127.0.0.1:0", "--key-file", KEY],
                               stdout=subprocess.PIPE, text=True)
     try:
         url = server.stdout.readline().strip()
         assert url, "hutch serve printed no address"
-        key = pathlib.Path("key").read_text(encoding="utf-8").strip()
+        key = pathlib.Path(KEY).read_text(encoding="utf-8").strip()
         os.environ.update(E2B_API_URL=url, E2B_SANDBOX_URL=url, E2B_API_KEY=key)
         yield
     finally:
