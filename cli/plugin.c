@@ -52,14 +52,10 @@ static const char *install_state(const struct manifest *m)
 
 static void put_row(struct table *t, const struct manifest *m)
 {
-	char *actions = actions_of(m, ", ");
-
 	table_add(t, text_copy(m->name));
 	table_add(t, text_copy(m->version));
 	table_add(t, text_copy(install_state(m)));
-	table_add(t, *actions ? actions : NULL);
-	if (!*actions)
-		free(actions);
+	table_add(t, m->action_count ? actions_of(m, ", ") : NULL);
 }
 
 static void put_object(struct buffer *b, const struct manifest *m, const char *folder)
