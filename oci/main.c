@@ -111,7 +111,7 @@ static int read_globals(const struct global_flags *f, struct globals *g, struct 
 {
 	if (read_manager(f, g, e))
 		return -1;
-	g->root = f->root ? f->root : default_root();
+	g->root = f->root;
 	g->log = f->log;
 	g->is_log_json = f->format && !strcmp(f->format, "json");
 	if (f->format && !g->is_log_json && strcmp(f->format, "text") != 0)
@@ -193,7 +193,8 @@ static int end_output(void)
 /* Reads the flags in front of the verb, and runs it. */
 static int act(char **words, char **argv, struct err *e)
 {
-	struct global_flags f = { 0 };
+	AUTO_FREE char *root = default_root();
+	struct global_flags f = { .root = root };
 	struct globals g = { 0 };
 	const struct args_flag flags[] = {
 		{ "root", 0, ARGS_TEXT, &f.root, "DIR",
