@@ -87,6 +87,7 @@ misreads() {
 }
 
 @test "exec as mini-swe-agent calls it writes into the folder, and has the exit code" {
+	needs_static
 	sandbox
 	exec_in=(exec --contain --cleanenv --fakeroot)
 	run -3 --separate-stderr apptainer "${exec_in[@]}" --pwd /srv --env A=1 --env B=x,y --writable sb \
@@ -101,6 +102,7 @@ misreads() {
 }
 
 @test "run does what the image says, of a folder and of a file" {
+	needs_static
 	sandbox
 	apptainer build app.sif docker-daemon:app
 	cp app.sif copy.sif
@@ -120,6 +122,7 @@ misreads() {
 }
 
 @test "a file of build is an OCI archive that holds all of the image" {
+	needs_static
 	sandbox
 	apptainer build app.sif docker-daemon:app
 	"$HUTCH" image rm -f app bb:1
@@ -134,6 +137,7 @@ misreads() {
 }
 
 @test "a folder becomes a file and a folder again, with all that was written" {
+	needs_static
 	sandbox
 	apptainer exec -c -w sb sh -c 'echo made >/etc/made'
 	apptainer build of.sif sb
@@ -145,6 +149,7 @@ misreads() {
 }
 
 @test "an image that Apptainer made is unpacked by unsquashfs, once" {
+	needs_static
 	command -v mksquashfs >/dev/null || skip "this host has no squashfs-tools"
 	sandbox
 	mksquashfs sb bare.squashfs -quiet -no-progress -all-root
@@ -167,6 +172,7 @@ misreads() {
 }
 
 @test "without a flag nothing can be written but folders in memory, and --writable-tmpfs is lost" {
+	needs_static
 	sandbox
 	for image in sb docker-daemon:app; do
 		run -1 apptainer exec -c "$image" touch /etc/x
@@ -182,6 +188,7 @@ misreads() {
 }
 
 @test "the current folder is shown, the home and folders that hold it are not" {
+	needs_static
 	sandbox
 	room w/project
 	cd project
@@ -205,6 +212,7 @@ misreads() {
 }
 
 @test "--bind shows what it names, and nothing else" {
+	needs_static
 	sandbox
 	room w/a w/b
 	echo a >a/file
@@ -217,6 +225,7 @@ misreads() {
 }
 
 @test "variables come from --env, --env-file and APPTAINERENV_, and no others of the caller's" {
+	needs_static
 	sandbox
 	printf "A='one \"1\"'\nexport B=two\\\\ 2 # and\nC=file\n" >vars
 	export APPTAINERENV_D=four SINGULARITYENV_E=five STRAY=six C=caller
@@ -228,6 +237,7 @@ misreads() {
 }
 
 @test "what a sandbox writes into /.singularity.d is read inside alone" {
+	needs_static
 	sandbox
 	echo secret >secret
 	chmod 600 secret
@@ -245,6 +255,7 @@ misreads() {
 }
 
 @test "an instance lives on under its name, and exec works in it" {
+	needs_static
 	app_image
 	room w/stage
 	printf 'FROM_START=1\n' >vars
@@ -270,6 +281,7 @@ misreads() {
 }
 
 @test "an instance of a folder writes into the folder, and has its variables" {
+	needs_static
 	sandbox
 	apptainer instance start --contain --writable sb one
 	apptainer instance start -c sb two
@@ -281,6 +293,7 @@ misreads() {
 }
 
 @test "the network is none, the policy's, or the one that a flag names" {
+	needs_static
 	sandbox
 	devices='cat /proc/net/dev | grep -c :'
 	[ "$(apptainer exec -c sb sh -c "$devices")" -eq 1 ]

@@ -204,6 +204,7 @@ See 'docker --help'" ]
 }
 
 @test "images are found by name, by filter and by id" {
+	needs_static
 	own_store
 	busybox_image
 	"$HUTCH" image tag bb:1 other:2
@@ -225,6 +226,7 @@ See 'docker --help'" ]
 }
 
 @test "a Dockerfile on stdin is built, and run by the id that build prints" {
+	needs_static
 	own_store
 	busybox_image
 	room tmp
@@ -263,6 +265,7 @@ See 'docker --help'" ]
 }
 
 @test "an entrypoint that is missing is 127, and nothing is left" {
+	needs_static
 	own_store
 	busybox_image
 	mkdir home/build
@@ -495,6 +498,7 @@ fake() {
 }
 
 @test "labels of the image stand below those of the flags" {
+	needs_static
 	own_store
 	busybox_image
 	mkdir home/build

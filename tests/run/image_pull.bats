@@ -161,6 +161,7 @@ heard() {
 }
 
 @test "apptainer pull makes a file of an image, and asks the registry once" {
+	needs_static
 	room sifs
 	cd sifs
 	ref=docker://127.0.0.1:$open/public/tool:1

@@ -362,6 +362,7 @@ finds() {
 }
 
 @test "an export as a folder has the files of all layers, which belong to the caller" {
+	needs_static
 	room work
 	cd work
 	image import "$made/layout:two" --name x

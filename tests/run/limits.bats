@@ -184,6 +184,7 @@ held_up() {
 }
 
 @test "where RLIMIT_DATA or RLIMIT_AS has no room for hutch, it is named, and no signal ends hutch" {
+	needs_static
 	for flag in d v; do
 		run -125 bash -c "ulimit -$flag 8192; exec '$HUTCH' run true"
 		[[ $output =~ RLIMIT_(DATA|AS)" is 8192 KiB" ]]

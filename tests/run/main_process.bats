@@ -148,6 +148,7 @@ a b c' ]
 }
 
 @test "a command that is not there leaves nothing kept" {
+	needs_static
 	export XDG_DATA_HOME=$T/data
 	room data
 	needs_data_attributes

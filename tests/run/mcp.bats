@@ -149,6 +149,7 @@ serves() {
 }
 
 @test "a snapshot keeps files, and forks begin with them; other images are out of reach" {
+	needs_static
 	own_store
 	busybox_image
 	serves forks --image bb:1
