@@ -185,6 +185,17 @@ static int check(struct serve *s, const struct words *w, struct err *e)
 
 /* --- files ---------------------------------------------------------------------- */
 
+struct ends {
+	int link[2];	 /* the front's, and the spawner's */
+	int fds[2];	 /* TCP, unix; -1: none */
+	bool has_socket; /* the unix socket is at its path, made by us */
+	struct free_memory memory;
+	char *name;			     /* owned: the address of TCP */
+	char *certificate, *certificate_key; /* owned: PEM */
+	char *hutch, *key_file, *url; /* owned: the same of `struct serve`, where no
+					      * flag has them */
+};
+
 static int read_pem(const char *flag, const char *path, char **ret, struct err *e)
 {
 	size_t len;
@@ -200,7 +211,7 @@ static int read_pem(const char *flag, const char *path, char **ret, struct err *
 }
 
 /* Gives the key file's path: --key-file, or one for this server in the data folder. */
-static int key_path(struct serve *s, struct err *e)
+static int key_path(struct serve *s, struct ends *x, struct err *e)
 {
 	if (s->key_file)
 		return 0;
@@ -211,24 +222,13 @@ static int key_path(struct serve *s, struct err *e)
 	AUTO_FREE char *folder = text_format("%s/serve", data);
 	if (folder_create(folder, e) < 0)
 		return -1;
-	s->key_file = text_format("%s/%s.key", folder, s->name);
+	s->key_file = x->key_file = text_format("%s/%s.key", folder, s->name);
 	return 0;
 }
 
-/* --- the two processes ---------------------------------------------------------- */
-
-struct ends {
-	int link[2];			     /* the front's, and the spawner's */
-	int fds[2];			     /* TCP, unix; -1: none */
-	bool has_socket; /* the unix socket is at its path, made by us */
-	struct free_memory memory;
-	char *name;			     /* owned: the address of TCP */
-	char *certificate, *certificate_key; /* owned */
-};
-
 static int open_all(struct serve *s, struct ends *x, struct err *e)
 {
-	if (key_path(s, e) < 0 || keys_load(s->key_file, s->key, e) < 0 ||
+	if (key_path(s, x, e) < 0 || keys_load(s->key_file, s->key, e) < 0 ||
 	    read_pem("--tls-cert", s->certificate, &x->certificate, e) < 0 ||
 	    read_pem("--tls-key", s->certificate_key, &x->certificate_key, e) < 0)
 		return -1;
@@ -239,14 +239,30 @@ static int open_all(struct serve *s, struct ends *x, struct err *e)
 	x->has_socket = s->socket != NULL;
 	free_memory_open(&x->memory);
 	if (!s->url)
-		s->url = text_format("%s://%s", s->certificate ? "https" : "http",
-				     x->name ? x->name : "localhost");
+		s->url = x->url = text_format("%s://%s",
+					      s->certificate ? "https" : "http",
+					      x->name ? x->name : "localhost");
 	s->host_memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 	s->host_cpus = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, x->link) < 0)
 		return err_sys(e, "socketpair");
 	return 0;
 }
+
+static void free_all(struct serve *s, struct ends *x)
+{
+	char **const texts[] = { &x->hutch, &x->key_file,    &x->name,
+				 &x->url,   &x->certificate, &x->certificate_key };
+
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+		own_free(texts[i]);
+	list_done(&s->origins);
+	list_done(&s->hosts);
+	list_done(&s->options);
+	list_done(&s->build_allow);
+}
+
+/* --- the two processes ---------------------------------------------------------- */
 
 static int front(const struct serve *s, const struct ends *x, pid_t parent)
 {
@@ -324,6 +340,26 @@ static int run(const struct serve *s, struct ends *x, struct err *e)
 				WTERMSIG(status));
 }
 
+/* Returns the exit code. */
+static int serve(struct serve *s, const struct words *w, struct ends *x)
+{
+	struct err e;
+	int rc = check(s, w, &e);
+
+	if (rc == 0 && (rc = program_find_hutch(&x->hutch, &e)) == 0)
+		s->hutch = x->hutch;
+	if (rc == 0)
+		rc = open_all(s, x, &e);
+	if (rc == 0)
+		rc = run(s, x, &e);
+	if (x->has_socket)
+		(void)unlink(s->socket);
+	if (rc >= 0)
+		return report_exit(rc);
+	report_error(&e);
+	return EXIT_HUTCH;
+}
+
 int main(int argc, char **argv)
 {
 	struct ends x = { .link = { -1, -1 },
@@ -331,26 +367,12 @@ int main(int argc, char **argv)
 			  .memory = { { -1, -1, -1, -1 } } };
 	struct serve s = { 0 };
 	struct words w = { 0 };
-	struct err e;
-	char *hutch;
 
 	report_begin();
 	(void)argc;
 	split(argv + 1, &s);
-	const int code = read_flags(argv + 1, &s, &w);
-	if (code >= 0)
-		return report_exit(code);
-	int rc = check(&s, &w, &e);
-	if (rc == 0 && (rc = program_find_hutch(&hutch, &e)) == 0)
-		s.hutch = hutch;
-	if (rc == 0)
-		rc = open_all(&s, &x, &e);
-	if (rc == 0)
-		rc = run(&s, &x, &e);
-	if (x.has_socket)
-		(void)unlink(s.socket);
-	if (rc >= 0)
-		return report_exit(rc);
-	report_error(&e);
-	return EXIT_HUTCH;
+	int code = read_flags(argv + 1, &s, &w);
+	code = code < 0 ? serve(&s, &w, &x) : report_exit(code);
+	free_all(&s, &x);
+	return code;
 }

@@ -35,7 +35,8 @@ CORES = len(os.sched_getaffinity(0))
 
 # Suites without a run under sanitizers, which would find nothing more: they compare
 # texts, or kill programs.
-NOT_SANITIZED = set("agents apparmor completion demo docs doctor killed net_death pool sdk typed why".split())
+NOT_SANITIZED = set("""agents apparmor completion demo docs doctor killed net_death pool sdk typed why
+                    wrong_inputs""".split())
 # Suites that `ci` runs only as an ordinary user, since what they test does not depend on the
 # user that made the sandbox; `nightly` runs all suites as root (run-root).
 NOT_AS_ROOT = set("""act agent_skills agents archive audit bash_texts broker codes completion control control_hostile

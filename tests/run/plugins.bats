@@ -485,6 +485,7 @@ plugins() {
 }
 
 @test "an image brings a plugin of its own, of which the host reads nothing" {
+	needs_static
 	mkdir -p img/usr/share/hutch/plugins img/bin img/etc && cp -r "$P/count" img/usr/share/hutch/plugins
 	cc -static -O1 -o img/usr/share/hutch/plugins/count/count "$P/count/count.c"
 	chmod -R a+rX img
