@@ -62,7 +62,7 @@ UNITS_AS_ROOT = set("""all_processes apply archive_layer archive_pack archive_un
 # Tests that do not run inside a sandbox of hutch: they need something that a sandbox
 # lacks, or take long and find nothing there.
 NOT_INSIDE = set("""all_processes archive_pack archive_unpack bash_split cgroup changes
-    compile_rules executor peers processes_many relay screen_hostile session walk""".split())
+    compile_rules executor peers processes_many pump relay screen_hostile session walk""".split())
 # These unit tests need cgroup controllers, which only the machines of the vm tiers have.
 UNITS_OF_VM = {"cgroup"}
 # The longest suites begin first, so that none of them is left for the end.
