@@ -65,7 +65,7 @@ ROOMS := base policy/json policy/plugin policy/bash policy/seccomp policy/egress
     rootfs-tools/build rootfs-tools cli docker apptainer bwrap lib gateway/zip gateway/relay gateway gateway/route mcp
 
 FILES_base := account answer arena await base64 buffer err frame hex io json_write lean term_keys list \
-    nearest note redact fd_keep fd_pass \
+    nearest note redact regular fd_keep fd_pass \
     path resolve utf8 variables term_escape path_walk spot wait_line worker
 USES_base :=
 

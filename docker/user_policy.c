@@ -10,12 +10,14 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "base/regular.h"
 #include "store/folders.h"
 
 #define POLICY_MAX 65536
 
 int user_policy_find(const char *name, char **ret_path, bool *ret_opens, struct err *e)
 {
+	struct err why;
 	struct stat st;
 	AUTO_FREE char *config = folder_path(FOLDER_CONFIG);
 	AUTO_FREE char *path = config ? text_format("%s/%s", config, name) : NULL;
@@ -24,12 +26,15 @@ int user_policy_find(const char *name, char **ret_path, bool *ret_opens, struct 
 	*ret_path = NULL;
 	if (!path || !text)
 		return 0;
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	AUTO_FREE char *about = text_format("the policy %s", path);
+	AUTO_CLOSE int fd = regular_open(AT_FDCWD, path, 0, about, &why);
 	/* A link that leads nowhere is a policy that cannot be read. */
-	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR) && lstat(path, &st) < 0)
+	if (fd < 0 && (why.sys == ENOENT || why.sys == ENOTDIR) && lstat(path, &st) < 0)
 		return 0;
-	if (fd < 0)
-		return err_sys(e, "read the policy %s", path);
+	if (fd < 0) {
+		*e = why;
+		return -1;
+	}
 	/* hutch reads the policy, and reports what is wrong with it. */
 	*ret_opens = read(fd, text, POLICY_MAX) > 0 && strstr(text, "\"@host:");
 	*ret_path = path;

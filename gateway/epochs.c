@@ -9,6 +9,7 @@
 #include "base/io.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "base/regular.h"
 #include "gateway/serve.h"
 #include "store/folders.h"
 
@@ -24,7 +25,8 @@ unsigned epochs_get(const struct serve *s, const char *id)
 	AUTO_FREE char *folder = folder_of(s);
 	AUTO_FREE char *path = folder ? text_format("%s/%s", folder, id) : NULL;
 	AUTO_FREE char *text = NULL;
-	AUTO_CLOSE int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+	AUTO_CLOSE int fd = path ? regular_open(AT_FDCWD, path, O_NOFOLLOW, path, NULL)
+				 : -1;
 	size_t len;
 
 	if (fd < 0 || io_read_file(fd, path, 16, &text, &len, NULL) < 0)

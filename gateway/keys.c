@@ -12,7 +12,9 @@
 #include "base/err.h"
 #include "base/hex.h"
 #include "base/io.h"
+#include "base/list.h"
 #include "base/own.h"
+#include "base/regular.h"
 #include "rootfs-tools/layers/hash.h"
 
 #define BLOCK	 64 /* bytes, of SHA-256 */
@@ -47,27 +49,21 @@ static int check(int fd, const char *path, struct err *e)
 
 	if (fstat(fd, &st) < 0)
 		return err_sys(e, "key file %s", path);
-	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077)) {
-		(void)err_set(e, ERR_REFUSED,
-			      "key file %s: other users may read it, or it is not yours",
-			      path);
-		return S_ISREG(st.st_mode) && st.st_uid == geteuid()
-			       ? err_remedy(e, "chmod 600 %s", path)
-			       : -1;
-	}
-	return 0;
+	if (st.st_uid == geteuid() && !(st.st_mode & 077))
+		return 0;
+	(void)err_set(e, ERR_REFUSED,
+		      "key file %s: other users may read it, or it is not yours", path);
+	return st.st_uid == geteuid() ? err_remedy(e, "chmod 600 %s", path) : -1;
 }
 
 int keys_load(const char *path, char ret[KEYS_MAX + 1], struct err *e)
 {
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	AUTO_FREE char *text = NULL;
+	AUTO_FREE char *text = NULL, *about = text_format("key file %s", path);
+	AUTO_CLOSE int fd = regular_open(AT_FDCWD, path, O_NOFOLLOW, about, e);
 	size_t len;
 
-	if (fd < 0 && errno == ENOENT)
-		return make(path, ret, e);
 	if (fd < 0)
-		return err_sys(e, "key file %s", path);
+		return e->sys == ENOENT ? make(path, ret, e) : -1;
 	if (check(fd, path, e) < 0 || io_read_file(fd, path, 4096, &text, &len, e) < 0)
 		return -1;
 	text[strcspn(text, "\r\n")] = '\0';

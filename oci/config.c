@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/own.h"
+#include "base/regular.h"
 #include "oci/fields.h"
 
 int config_read_pairs(const struct json_at *at, const char *key, struct config_pair **ret,
@@ -168,15 +169,12 @@ int config_read(const char *path, const char *bundle, struct config *ret, struct
 	struct config c = { 0 };
 	struct json_at root;
 
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0) {
-		const bool is_absent = errno == ENOENT;
-		(void)err_sys(e, "open %s", path);
-		return is_absent
+	AUTO_CLOSE int fd = regular_open(AT_FDCWD, path, 0, path, e);
+	if (fd < 0)
+		return e->sys == ENOENT
 			       ? err_remedy(e, "--bundle DIR names the bundle's folder; "
 					       "hutch-oci spec writes a config.json")
 			       : -1;
-	}
 	if (io_read_file(fd, path, FIELDS_FILE_MAX, &c.text, &c.len, e))
 		return -1;
 	c.doc = json_parse_wide(c.text, c.len, e);

@@ -15,6 +15,7 @@
 #include "base/json_write.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "base/regular.h"
 #include "oci/cgroups.h"
 #include "oci/fields.h"
 #include "oci/notify.h"
@@ -162,18 +163,22 @@ static int read_state(struct state *s, struct err *e)
 {
 	AUTO_FREE char *text = NULL;
 	struct json_at root;
+	struct err why;
 	size_t len;
 
-	AUTO_CLOSE int fd = openat(s->folder, "state.json", O_RDONLY | O_CLOEXEC);
-	if (fd < 0 && errno == ENOENT)
+	AUTO_FREE char *name = text_format("%s/state.json", s->path);
+	AUTO_CLOSE int fd = regular_open(s->folder, "state.json", O_NOFOLLOW, name, &why);
+	if (fd < 0 && why.sys == ENOENT)
 		return 0; /* `create` has not come to it yet */
-	if (fd < 0)
-		return err_sys(e, "open %s/state.json", s->path);
-	if (io_read_file(fd, "state.json", FIELDS_FILE_MAX, &text, &len, e))
+	if (fd < 0) {
+		*e = why;
+		return -1;
+	}
+	if (io_read_file(fd, name, FIELDS_FILE_MAX, &text, &len, e))
 		return -1;
 	AUTO_JSON struct json *doc = json_parse_wide(text, len, e);
 	if (!doc)
-		return err_in(e, "%s/state.json", s->path);
+		return err_in(e, "%s", name);
 	json_root(doc, "state.json", &root);
 	return read_members(&root, s, e);
 }

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/note.h"
 #include "base/own.h"
+#include "base/regular.h"
 #include "base/term_escape.h"
 #include "cli/common/client.h"
 #include "sandbox/kernel/log_level.h"
@@ -193,12 +194,12 @@ static int print_entries(const struct log_wanted *w, const char *at, const char 
 static int read_log(int folder, const char *name, char **ret, size_t *ret_len,
 		    struct err *e)
 {
-	AUTO_CLOSE int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	AUTO_CLOSE int fd = regular_open(folder, name, O_NOFOLLOW, "the log", e);
 
 	*ret = NULL;
 	*ret_len = 0;
 	if (fd < 0)
-		return errno == ENOENT ? 0 : err_sys(e, "open the log");
+		return e->sys == ENOENT ? 0 : -1;
 	return io_read_file(fd, "the log", LOG_MAX, ret, ret_len, e);
 }
 

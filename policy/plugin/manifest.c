@@ -8,6 +8,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/regular.h"
 #include "policy/json/json.h"
 
 #define READY_S	  60
@@ -462,14 +463,10 @@ static int get_all(const struct json_at *root, const char *name, struct manifest
 
 int manifest_load(const char *path, char **ret_text, size_t *ret_len, struct err *e)
 {
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat st;
+	AUTO_CLOSE int fd = regular_open(AT_FDCWD, path, 0, path, e);
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_sys(e, "read %.500s", path);
-	if (!S_ISREG(st.st_mode))
-		return err_set(e, ERR_USAGE, "read %.500s: it is not a regular file",
-			       path);
+	if (fd < 0)
+		return -1;
 	return io_read_file(fd, path, MANIFEST_MAX, ret_text, ret_len, e);
 }
 

@@ -11,6 +11,7 @@
 #include "base/io.h"
 #include "base/kernel.h"
 #include "base/own.h"
+#include "base/regular.h"
 #include "policy/egress_policy.h"
 #include "policy/extra_host.h"
 #include "policy/policy.h"
@@ -55,14 +56,21 @@ static bool is_foreign(const struct builder *b)
 	return b->given.folder >= 0;
 }
 
-static int open_text(const struct builder *b, int at, const char *name)
+/* The file of -f may be a pipe, as a shell's `<(command)` is; the others are files of the
+ * project. */
+static int open_text(const struct builder *b, int at, const char *name, struct err *e)
 {
 	const struct open_how how = { .flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC,
 				      .resolve = RESOLVE_IN_ROOT |
 						 RESOLVE_NO_MAGICLINKS };
+	const char *given = b->options->file;
+	const bool is_given = given && !strcmp(name, given);
 
-	return is_foreign(b) ? sys_openat2(b->context, name, &how)
-			     : openat(at, name, O_RDONLY | O_CLOEXEC);
+	if (!is_foreign(b) && !is_given)
+		return regular_open(at, name, 0, name, e);
+	const int fd = is_foreign(b) ? sys_openat2(b->context, name, &how)
+				     : openat(at, name, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? err_sys(e, "open %.300s", name) : fd;
 }
 
 /* A small text: `name` in the folder `at`, or in a foreign context. */
@@ -74,10 +82,10 @@ struct small {
 static int read_text(const struct builder *b, int at, const char *name, struct small *ret,
 		     struct err *e)
 {
-	AUTO_CLOSE int fd = open_text(b, at, name);
+	AUTO_CLOSE int fd = open_text(b, at, name, e);
 
 	if (fd < 0)
-		return err_sys(e, "open %.300s", name);
+		return -1;
 	return io_read_file(fd, name, TEXT_MAX, &ret->text, &ret->len, e);
 }
 

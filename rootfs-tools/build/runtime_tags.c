@@ -10,6 +10,7 @@
 #include "base/io.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "base/regular.h"
 #include "rootfs-tools/build/source_hash.h"
 #include "rootfs-tools/layers/hash.h"
 
@@ -37,10 +38,10 @@ static int read_file(const struct runtime_wish *w, const char *name, char **ret,
 	AUTO_FREE char *inner = text_format("%s/openhands/%s", w->project, name);
 	AUTO_FREE char *outer = text_format("%s/%s", w->project, name);
 	const char *path = access(inner, F_OK) == 0 ? inner : outer;
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	AUTO_CLOSE int fd = regular_open(AT_FDCWD, path, 0, path, e);
 
 	if (fd < 0)
-		return err_sys(e, "open %.300s", path);
+		return -1;
 	return io_read_file(fd, path, FILE_MAX, ret, ret_len, e);
 }
 

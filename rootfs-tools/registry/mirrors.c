@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/own.h"
+#include "base/regular.h"
 #include "policy/json/json.h"
 #include "rootfs-tools/registry/http.h"
 #include "store/folders.h"
@@ -118,15 +119,18 @@ int mirrors_open(struct mirrors *m, struct err *e)
 	AUTO_FREE char *folder = folder_path(FOLDER_CONFIG);
 	AUTO_FREE char *path = folder ? text_format("%s/" MIRRORS_FILE, folder) : NULL;
 	AUTO_FREE char *text = NULL;
+	struct err why;
 	size_t len;
 
 	if (!path)
 		return 0;
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+	AUTO_CLOSE int fd = regular_open(AT_FDCWD, path, 0, path, &why);
+	if (fd < 0 && (why.sys == ENOENT || why.sys == ENOTDIR))
 		return 0;
-	if (fd < 0)
-		return err_sys(e, "open %s", path);
+	if (fd < 0) {
+		*e = why;
+		return -1;
+	}
 	if (io_read_file(fd, path, MIRRORS_FILE_MAX, &text, &len, e) < 0)
 		return -1;
 	return mirrors_read(text, len, m, e) < 0 ? err_in(e, "%s", path) : 0;

@@ -17,6 +17,7 @@
 #include "base/io.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "base/regular.h"
 #include "base/resolve.h"
 #include "policy/port_spec.h"
 
@@ -239,7 +240,7 @@ int listener_note(int folder, const char *path, struct err *e)
 
 void listener_remove_listed(int folder)
 {
-	AUTO_CLOSE int fd = openat(folder, NOTES, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	AUTO_CLOSE int fd = regular_open(folder, NOTES, O_NOFOLLOW, NOTES, NULL);
 	AUTO_FREE char *text = NULL;
 	size_t len;
 

@@ -12,8 +12,10 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/regular.h"
 #include "policy/seccomp/compile.h"
 #include "sandbox/kernel/seccomp_cache.h"
 #include "sandbox/kernel/seccomp_compiler.h"
@@ -121,24 +123,18 @@ void seccomp_landlock(enum seccomp_landlock which, struct seccomp_program *ret)
 static int read_profile(struct order *o, struct err *e)
 {
 	const char *path = o->request->profile;
-	struct stat st;
 
 	if (o->request->whole) {
 		o->len = o->request->whole_len;
 		o->profile = mem_copy(o->request->whole, o->len);
 		return 0;
 	}
-	/* Without O_NONBLOCK, opening a FIFO would wait for its writer. */
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st)) {
-		(void)err_sys(e, "open seccomp profile %s", path);
+	AUTO_FREE char *about = text_format("seccomp profile %s", path);
+	AUTO_CLOSE int fd = regular_open(AT_FDCWD, path, 0, about, e);
+	if (fd < 0)
 		return err_remedy(e,
 				  "FILE is a profile in OCI's or docker's JSON; without "
 				  "the flag hutch's own is in force");
-	}
-	if (!S_ISREG(st.st_mode))
-		return err_set(e, ERR_USAGE, "seccomp profile %s: not a regular file",
-			       path);
 	return io_read_file(fd, path, PROFILE_MAX, &o->profile, &o->len, e);
 }
 

@@ -18,6 +18,7 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/regular.h"
 #include "policy/units.h"
 #include "sandbox/plan/plan.h"
 #include "sandbox/state/registry.h"
@@ -194,12 +195,12 @@ static int parse_about(struct cow *c, char *text, size_t len)
 
 static int read_about(struct cow *c, struct err *e)
 {
-	AUTO_CLOSE int fd = openat(c->folder, ABOUT, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	AUTO_FREE char *text = NULL;
+	AUTO_FREE char *text = NULL, *name = text_format("%s/" ABOUT, c->path);
+	AUTO_CLOSE int fd = regular_open(c->folder, ABOUT, O_NOFOLLOW, name, e);
 	size_t len;
 
 	if (fd < 0)
-		return err_sys(e, "open %s/" ABOUT, c->path);
+		return -1;
 	if (io_read_file(fd, c->path, ABOUT_MAX, &text, &len, e) < 0)
 		return -1;
 	return parse_about(c, text, len) == 0
@@ -210,7 +211,7 @@ static int read_about(struct cow *c, struct err *e)
 
 static void read_sum(struct cow *c)
 {
-	AUTO_CLOSE int fd = openat(c->folder, SUM, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	AUTO_CLOSE int fd = regular_open(c->folder, SUM, O_NOFOLLOW, SUM, NULL);
 	char text[64] = "", more;
 	unsigned long long changes, bytes;
 

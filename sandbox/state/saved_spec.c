@@ -19,6 +19,7 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/regular.h"
 #include "policy/json/json.h"
 #include "policy/label.h"
 #include "policy/policy_file.h"
@@ -300,10 +301,10 @@ static int take_about(struct saved_spec *d, const struct json_at *about, struct 
 static int read_part(const struct saved_spec *d, const char *name, char **ret,
 		     size_t *ret_len, struct err *e)
 {
-	AUTO_CLOSE int fd = openat(d->folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	AUTO_CLOSE int fd = regular_open(d->folder, name, O_NOFOLLOW, "it", e);
 
 	if (fd < 0)
-		return err_sys(e, "open it");
+		return -1;
 	return io_read_file(fd, name, POLICY_FILE_BYTES_MAX, ret, ret_len, e);
 }
 

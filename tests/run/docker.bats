@@ -370,7 +370,7 @@ named" ]
 	export XDG_CONFIG_HOME=$T/config
 	mkdir -p config/hutch
 	ln -s nosuch config/hutch/docker.json
-	refuses 'read the policy' run host true
+	refuses 'open the policy' run host true
 }
 
 @test "containers are found by name, id, and the first digits of an id" {

@@ -319,9 +319,9 @@ assert all(answers[100 + n] == ["/workspace", "/tmp"][n % 2] for n in range(20))
 	head -c 65537 /dev/zero >"$T/long/plugin.json"
 	echo '{"name": "lost", "version": "1", "command": ["no-such-program"], "actions": {"lost": {}}}' >"$T/lost/plugin.json"
 	chmod -R a+rX "$T"
-	bad fifo 'read .*/fifo/plugin.json: it is not a regular file'
+	bad fifo 'open .*/fifo/plugin.json: it is not a regular file'
 	bad long 'read .*/long/plugin.json: larger than 65536 bytes'
-	bad absent_json 'read .*/absent_json/plugin.json: No such file or directory'
+	bad absent_json 'open .*/absent_json/plugin.json: No such file or directory'
 	echo '{"name": "own", "version": "1", "command": ["cat"], "actions": {"run": {}}}' >"$T/own/plugin.json"
 	bad own '.*/own: plugin.json.actions.run: an action that hutch does not do itself was expected'
 	bad bad_json ".*/bad_json: plugin.json: unknown key 'nonsense'.*"

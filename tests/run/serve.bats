@@ -155,7 +155,9 @@ raw() {
 	[[ ${stderr_lines[1]} == "hutch: hint: chmod 600 $T/key" ]]
 	chmod 600 key
 	ln -s key link
-	refused "key file $T/link" --key-file "$T/link"
+	refused "open key file $T/link" --key-file "$T/link"
+	mkfifo pipe
+	refused "open key file $T/pipe: it is not a regular file" --key-file "$T/pipe"
 	echo short >key
 	refused "key file $T/key: the key must have 16 to 128 characters" --key-file "$T/key"
 }

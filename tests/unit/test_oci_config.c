@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -58,6 +59,22 @@ static void test_reads_numbers_of_64_bits(void **state)
 	assert_true(c.process.uid == 4294967294u);
 	assert_int_equal(c.process.group_count, 1);
 	config_done(&c);
+}
+
+static void test_a_pipe_is_not_waited_for(void **state)
+{
+	char folder[] = "/tmp/oci_config.XXXXXX";
+	struct config c;
+	struct err e = { 0 };
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	AUTO_FREE char *path = text_format("%s/config.json", folder);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(config_read(path, "/bundle", &c, &e), -1);
+	assert_non_null(strstr(e.text, "/config.json: it is not a regular file"));
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(folder), 0);
 }
 
 static const struct {
@@ -128,6 +145,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_reads_numbers_of_64_bits),
+		cmocka_unit_test(test_a_pipe_is_not_waited_for),
 		cmocka_unit_test(test_refuses_with_the_place),
 		cmocka_unit_test(test_reads_paths_and_propagation),
 	};

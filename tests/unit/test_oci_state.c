@@ -1,4 +1,6 @@
 /* The folder of a container: its ids, its state file, and the process that it means. */
+#include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -71,6 +73,26 @@ static void test_keeps_and_finds_a_container(void **state)
 	assert_int_equal(rmdir(root), 0);
 }
 
+/* open(2) would wait for a FIFO's writer, and each verb with it. */
+static void test_a_state_file_that_is_a_pipe_or_a_link_is_refused(void **state)
+{
+	AUTO_FREE char *root = make_root();
+	AUTO_STATE struct state s = { .folder = -1 }, again = { .folder = -1 };
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(state_create(root, "box", &s, &e), 0);
+	assert_int_equal(mkfifoat(s.folder, "state.json", 0600), 0);
+	assert_int_equal(state_open(root, "box", &again, &e), -1);
+	assert_non_null(strstr(e.text, "/box/state.json: it is not a regular file"));
+	assert_int_equal(unlinkat(s.folder, "state.json", 0), 0);
+	assert_int_equal(symlinkat("config.json", s.folder, "state.json"), 0);
+	assert_int_equal(state_open(root, "box", &again, &e), -1);
+	assert_int_equal(e.sys, ELOOP);
+	assert_int_equal(state_remove(&s, &e), 0);
+	assert_int_equal(rmdir(root), 0);
+}
+
 static void test_lists_the_ids_in_order(void **state)
 {
 	static const char *const ids[] = { "b", "a", "c" };
@@ -119,6 +141,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_checks_ids),
 		cmocka_unit_test(test_keeps_and_finds_a_container),
+		cmocka_unit_test(test_a_state_file_that_is_a_pipe_or_a_link_is_refused),
 		cmocka_unit_test(test_lists_the_ids_in_order),
 		cmocka_unit_test(test_a_zombie_has_no_birth),
 	};

@@ -342,7 +342,7 @@ static void what_is_no_file_is_no_profile(void **state)
 	p->request.profile = "/no/such/profile";
 	fails_with(p, "open seccomp profile /no/such/profile: No such file");
 	p->request.profile = "/tmp";
-	fails_with(p, "seccomp profile /tmp: not a regular file");
+	fails_with(p, "open seccomp profile /tmp: it is not a regular file");
 	p->request.profile = "/dev/zero";
 	fails_with(p, "not a regular file");
 	p->request.profile = p->profile;
