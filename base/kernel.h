@@ -8,6 +8,7 @@
 #pragma once
 #include <linux/mount.h>
 #include <linux/openat2.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -18,6 +19,11 @@
 static inline int sys_pidfd_open(int pid, unsigned flags)
 {
 	return (int)syscall(SYS_pidfd_open, pid, flags);
+}
+
+static inline int sys_pidfd_send_signal(int pidfd, int signo)
+{
+	return (int)syscall(SYS_pidfd_send_signal, pidfd, signo, NULL, 0);
 }
 
 static inline int sys_open_tree(int dir, const char *path, unsigned flags)

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/kernel.h"
 #include "base/list.h"
 #include "base/note.h"
 #include "base/own.h"
@@ -47,7 +47,7 @@ static int supervisor_of(const struct client *c, struct err *e)
 			       "the supervisor of sandbox '%s' is a process that "
 			       "cannot be ended from here",
 			       c->name);
-	AUTO_CLOSE int pidfd = (int)syscall(SYS_pidfd_open, peer.pid, 0);
+	AUTO_CLOSE int pidfd = sys_pidfd_open(peer.pid, 0);
 	if (pidfd < 0)
 		return err_sys(e, "open the supervisor of sandbox '%s'", c->name);
 	if (poll(&w, 1, 0) != 0 && (w.revents & (POLLHUP | POLLERR)))
@@ -65,7 +65,7 @@ static int kill_supervisor(const char *name, int pidfd, struct err *e)
 
 	if (mine < 0)
 		return -1;
-	if (syscall(SYS_pidfd_send_signal, mine, SIGKILL, NULL, 0) < 0 && errno != ESRCH)
+	if (sys_pidfd_send_signal(mine, SIGKILL) < 0 && errno != ESRCH)
 		return err_sys(e, "kill the supervisor of sandbox '%s'", name);
 	return 0;
 }

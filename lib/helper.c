@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "base/fd_pass.h"
@@ -210,7 +209,7 @@ void helper_kill(struct helper *x)
 	/* Sends the signal by the pidfd or, if there is none, to the pid if that
 	 * still belongs to our child. */
 	if (x->ended >= 0)
-		(void)syscall(SYS_pidfd_send_signal, x->ended, SIGKILL, NULL, 0);
+		(void)sys_pidfd_send_signal(x->ended, SIGKILL);
 	else if (is_our_child(x->pid))
 		(void)kill(x->pid, SIGKILL);
 	reap(x);

@@ -3,13 +3,13 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/await.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "base/kernel.h"
 #include "base/list.h"
 #include "base/own.h"
 #include "oci/cgroups.h"
@@ -140,7 +140,7 @@ int cgroups_signal(const char *path, int sig, struct err *e)
 
 static int await_end(pid_t pid, int64_t due, struct err *e)
 {
-	AUTO_CLOSE int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	AUTO_CLOSE int fd = sys_pidfd_open(pid, 0);
 
 	return fd < 0 || await_ready(fd, POLLIN, due) > 0
 		       ? 0

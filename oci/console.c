@@ -10,7 +10,6 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <termios.h>
@@ -19,6 +18,7 @@
 #include "base/err.h"
 #include "base/fd_pass.h"
 #include "base/io.h"
+#include "base/kernel.h"
 #include "base/own.h"
 #include "base/worker.h"
 #include "sandbox/kernel/mount_api.h"
@@ -184,7 +184,7 @@ int console_attend(int master, int pid, struct err *e)
 {
 	struct terminal own = { .fd = -1 };
 	AUTO_CLOSE int signals = open_signals(e);
-	AUTO_CLOSE int child = (int)syscall(SYS_pidfd_open, pid, 0);
+	AUTO_CLOSE int child = sys_pidfd_open(pid, 0);
 
 	if (signals < 0)
 		return -1;

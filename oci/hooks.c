@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/io.h"
+#include "base/kernel.h"
 #include "base/own.h"
 #include "base/worker.h"
 #include "oci/fields.h"
@@ -110,7 +110,7 @@ _Noreturn static void become(const struct hook *h, bool is_inside, int state)
 /* Waits for the hook, at most for its time. */
 static int await(const struct hook *h, pid_t pid, struct err *e)
 {
-	AUTO_CLOSE int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	AUTO_CLOSE int fd = sys_pidfd_open(pid, 0);
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	const int most = h->timeout > 2000000 ? -1 : (int)h->timeout * 1000;
 	int n;

@@ -2,12 +2,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/io.h"
 #include "base/json_write.h"
+#include "base/kernel.h"
 #include "base/list.h"
 #include "base/own.h"
 #include "oci/args.h"
@@ -55,13 +55,13 @@ static int not_running(const struct state *s, struct err *e)
 
 static int signal_process(const struct state *s, int sig, struct err *e)
 {
-	AUTO_CLOSE int fd = (int)syscall(SYS_pidfd_open, s->pid, 0);
+	AUTO_CLOSE int fd = sys_pidfd_open(s->pid, 0);
 
 	/* The birth is read after the process was opened, so that no other process can be
 	 * meant. */
 	if (fd < 0 || state_birth(s->pid) != s->born)
 		return not_running(s, e);
-	return syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0)
+	return sys_pidfd_send_signal(fd, sig)
 		       ? err_sys(e, "signal process %d", (int)s->pid)
 		       : 0;
 }

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/io.h"
+#include "base/kernel.h"
 #include "base/list.h"
 #include "base/nearest.h"
 #include "base/own.h"
@@ -172,8 +172,8 @@ static int run(const struct verb *v, struct globals *g, char **words, char **arg
 	 * would stay open in a container that waits for its start. */
 	note_inherited(g, words);
 	const unsigned rest = is_asked(words) ? 3 + VERBS_FDS : 3;
-	if (syscall(SYS_close_range, rest, ~0u, 0) ||
-	    (rest > 3 && syscall(SYS_close_range, 3, rest - 1, CLOSE_RANGE_CLOEXEC)))
+	if (sys_close_range(rest, ~0u, 0) ||
+	    (rest > 3 && sys_close_range(3, rest - 1, CLOSE_RANGE_CLOEXEC)))
 		return err_sys(e, "close the caller's descriptors");
 	return v->main(g, words, e);
 }

@@ -9,11 +9,11 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/kernel.h"
 #include "base/list.h"
 #include "base/own.h"
 #include "oci/config.h"
@@ -134,7 +134,7 @@ static int tell_host(const struct state *s, struct err *e)
 
 int notify_hand_on(int socket, const struct state *s, struct err *e)
 {
-	AUTO_CLOSE int process = (int)syscall(SYS_pidfd_open, s->pid, 0);
+	AUTO_CLOSE int process = sys_pidfd_open(s->pid, 0);
 
 	if (process < 0)
 		return 0; /* the container has ended already */

@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "base/kernel.h"
 #include "base/list.h"
 #include "base/own.h"
 #include "base/worker.h"
@@ -357,7 +358,7 @@ static int enter(void *arg, struct err *e)
 pid_t spaces_join(pid_t pid, const struct spaces_before *before, int cgroup,
 		  struct err *e)
 {
-	AUTO_CLOSE int process = (int)syscall(SYS_pidfd_open, pid, 0);
+	AUTO_CLOSE int process = sys_pidfd_open(pid, 0);
 	struct entry n = { process, 0, -1, before };
 	const struct beyond b = { enter, &n };
 

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
 #include <poll.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 #include "base/await.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/kernel.h"
 #include "base/list.h"
 #include "base/own.h"
 #include "base/worker.h"
@@ -75,11 +75,11 @@ static int converse(int link, const struct config *c, const struct state *s,
  * given to another process is left alone. */
 static int end_process(const struct state *s, struct err *e)
 {
-	AUTO_CLOSE int fd = (int)syscall(SYS_pidfd_open, s->pid, 0);
+	AUTO_CLOSE int fd = sys_pidfd_open(s->pid, 0);
 
 	if (fd < 0 || state_birth(s->pid) != s->born)
 		return 0;
-	if (syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) && errno != ESRCH)
+	if (sys_pidfd_send_signal(fd, SIGKILL) && errno != ESRCH)
 		return err_sys(e, "kill process %d", (int)s->pid);
 	/* A pidfd is readable when the process is a zombie, whose parent need not be this
 	 * process. */

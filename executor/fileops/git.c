@@ -9,10 +9,10 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/kernel.h"
 #include "base/list.h"
 #include "base/own.h"
 #include "base/worker.h"
@@ -145,10 +145,10 @@ static void take_descriptors(const struct ends *e)
 	if (e->secret >= 0) {
 		(void)dup2(e->secret, GIT_SECRET_FD);
 		(void)fcntl(GIT_SECRET_FD, F_SETFD, 0);
-		(void)syscall(SYS_close_range, 3, GIT_SECRET_FD - 1, 0);
+		(void)sys_close_range(3, GIT_SECRET_FD - 1, 0);
 		from = GIT_SECRET_FD + 1;
 	}
-	(void)syscall(SYS_close_range, from, ~0u, 0);
+	(void)sys_close_range(from, ~0u, 0);
 }
 
 struct command {
@@ -269,7 +269,7 @@ static int late_signal(void)
 static void listen_to(struct git *g, struct ends *e, pid_t pid)
 {
 	AUTO_CLOSE int late = late_signal();
-	AUTO_CLOSE int process = (int)syscall(SYS_pidfd_open, pid, 0);
+	AUTO_CLOSE int process = sys_pidfd_open(pid, 0);
 	bool is_cut = false, is_dropped = false;
 
 	while ((e->out >= 0 || e->said >= 0) && !g->is_late && !is_cut) {

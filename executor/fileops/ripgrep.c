@@ -8,11 +8,11 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "base/kernel.h"
 #include "base/own.h"
 #include "base/worker.h"
 #include "executor/process/spawn.h"
@@ -122,7 +122,7 @@ static _Noreturn void become(const struct ripgrep *r, int root, char *path,
 		_exit(127);
 	/* stdin becomes the write end of a pipe, where reads fail: rg needs no input */
 	(void)dup2(e.said, 0);
-	(void)syscall(SYS_close_range, 3, ~0u, 0);
+	(void)sys_close_range(3, ~0u, 0);
 	fill_args(r, path, args);
 	x.argv = args;
 	spawn_execute(&x);
@@ -144,7 +144,7 @@ static pid_t start(const struct ripgrep *r, int root, struct ends *ret)
 		become(r, root, path, self, (struct ends){ into, into_said, -1 });
 	if (pid > 0)
 		*ret = (struct ends){ fd_take(&from), fd_take(&from_said),
-				      (int)syscall(SYS_pidfd_open, pid, 0) };
+				      sys_pidfd_open(pid, 0) };
 	return pid;
 }
 

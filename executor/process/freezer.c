@@ -4,10 +4,10 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/kernel.h"
 #include "base/own.h"
 #include "executor/process/caps.h"
 #include "executor/process/seize.h"
@@ -42,7 +42,7 @@ static void take_descriptors(int proc, int said, int hold)
 	(void)dup2(proc, 0); /* valid descriptors */
 	(void)dup2(said, 1);
 	(void)dup2(hold, 2);
-	(void)syscall(SYS_close_range, 3u, ~0u, 0);
+	(void)sys_close_range(3u, ~0u, 0);
 }
 
 static _Noreturn void run(const struct freezer *f)

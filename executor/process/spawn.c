@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/kernel.h"
 #include "base/own.h"
 #include "executor/process/copy.h"
 #include "executor/process/user.h"
@@ -84,9 +85,9 @@ static void take_descriptors(const struct spawn *s, int status)
 	/* A filter may refuse close_range(2).  That does no harm: all descriptors are
 	 * close-on-exec. */
 	if (s->more_count > 0)
-		(void)syscall(SYS_close_range, STATUS_FD + 1u, SPAWN_MORE_BASE - 1u, 0);
+		(void)sys_close_range(STATUS_FD + 1u, SPAWN_MORE_BASE - 1u, 0);
 	/* layer: command-descriptors */
-	(void)syscall(SYS_close_range, s->more_count > 0 ? end : STATUS_FD + 1u, ~0u, 0);
+	(void)sys_close_range(s->more_count > 0 ? end : STATUS_FD + 1u, ~0u, 0);
 }
 
 /* Begins a session of its own, so that a signal to the command's process group, and a

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -232,7 +231,7 @@ static bool is_known(const struct tree *t, const struct tree_process *one)
 static void signal_by(int pidfd, int signo)
 {
 	/* The call fails only if the process has died. */
-	(void)syscall(SYS_pidfd_send_signal, pidfd, signo, NULL, 0);
+	(void)sys_pidfd_send_signal(pidfd, signo);
 }
 
 /* Returns true if the pid of `by` has not been reused: the start time is the same. */

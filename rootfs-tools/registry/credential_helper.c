@@ -6,12 +6,12 @@
 #include <spawn.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "base/await.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/kernel.h"
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
@@ -126,7 +126,7 @@ static int hear(struct talk *t, const char *name, struct err *e)
  * stdout but does not end in time is killed. */
 static int reap(struct talk *t)
 {
-	AUTO_CLOSE int pidfd = (int)syscall(SYS_pidfd_open, t->pid, 0);
+	AUTO_CLOSE int pidfd = sys_pidfd_open(t->pid, 0);
 
 	if (await_ready(pidfd, POLLIN, t->due_ms) <= 0)
 		(void)kill(t->pid, SIGKILL); /* the helper is our child and not yet

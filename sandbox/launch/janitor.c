@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -213,7 +212,7 @@ int janitor_start(struct janitor *j, const struct chores *chores, struct err *e)
 
 	if (has_nothing(chores))
 		return 0;
-	AUTO_CLOSE int launcher = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	AUTO_CLOSE int launcher = sys_pidfd_open(getpid(), 0);
 	if (launcher < 0)
 		return err_sys(e, "pidfd_open");
 	if (pipe2(ends, O_CLOEXEC) < 0)

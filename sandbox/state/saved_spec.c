@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -528,7 +527,7 @@ static int open_first(const struct saved_spec *d)
 	if (!line || !now || sscanf(line, "%63s %d %llu", boot, &pid, &start) != 3 ||
 	    strcmp(boot, now) != 0 || pid <= 1)
 		return -1;
-	AUTO_CLOSE int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	AUTO_CLOSE int pidfd = sys_pidfd_open(pid, 0);
 	if (pidfd < 0 || !started_at(pid, &started) || started != start)
 		return -1;
 	return fd_take(&pidfd);

@@ -12,12 +12,12 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/io.h"
+#include "base/kernel.h"
 #include "base/own.h"
 #include "protocol/message.h"
 #include "sandbox/kernel/stdio.h"
@@ -122,7 +122,7 @@ static inline void stage_spawn(const struct stage *s, struct sandbox *box)
 	(void)close(pair[1]);
 	box->channel = pair[0];
 	box->failure = failure[0];
-	box->pidfd = (int)syscall(SYS_pidfd_open, box->pid, 0);
+	box->pidfd = sys_pidfd_open(box->pid, 0);
 	CHECK(box->pidfd >= 0);
 }
 

@@ -1,5 +1,6 @@
 /* holder: a client finds the supervisor of a sandbox that has no socket yet, and no process in
  * its place. */
+#include "base/kernel.h"
 #include "sandbox/state/holder.h"
 
 #include <setjmp.h>
@@ -9,7 +10,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <sys/syscall.h>
 
 #include "base/err.h"
 #include "tests/unit/register.h"
@@ -46,7 +46,7 @@ static void test_a_stopped_supervisor_is_found_and_killed(void **state)
 	AUTO_CLOSE int pidfd = registry_supervisor("one", item.id, &e);
 	if (pidfd < 0)
 		fail_msg("%s", e.text);
-	assert_int_equal(syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0), 0);
+	assert_int_equal(sys_pidfd_send_signal(pidfd, SIGKILL), 0);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFSIGNALED(status));
 	assert_int_equal(registry_supervisor("one", item.id, &e), -1);
