@@ -183,6 +183,17 @@ static int end_slow(const char *name, const char *id, struct err *e)
 	return ready ? 0 : kill_supervisor(name, fd_take(&pidfd), e);
 }
 
+/* Lets a janitor go on that was stopped (SIGSTOP): it tidies up after a supervisor that is
+ * killed, and until then the name is taken; a supervisor that ends waits for it. */
+static void wake_janitor(const char *name)
+{
+	struct err none;
+	AUTO_CLOSE int janitor = registry_janitor(name, &none);
+
+	if (janitor >= 0)
+		(void)sys_pidfd_send_signal(janitor, SIGCONT); /* fails if it has ended */
+}
+
 /* Ends the sandbox.  Afterwards its record is in its place, or will not come. */
 static int end_for_good(const char *name, const char *id, bool *ret_is_told,
 			struct err *e)
@@ -206,6 +217,7 @@ static int remove_one(const char *name, bool is_forced, struct err *e)
 	char id[REGISTRY_ID_LEN + 1];
 	bool is_told;
 
+	wake_janitor(name);
 	if (registry_open(name, &entry, e) < 0)
 		return e->kind == ERR_NOT_FOUND ? forget(name, NULL, e) : -1;
 	memcpy(id, entry.id, sizeof(id));

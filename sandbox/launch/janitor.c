@@ -21,6 +21,7 @@
 #include "sandbox/kernel/log_level.h"
 #include "sandbox/kernel/terminal.h"
 #include "sandbox/root/overlay_upper.h"
+#include "sandbox/state/holder.h"
 #include "sandbox/state/registry.h"
 #include "sandbox/state/state_dir.h"
 
@@ -149,6 +150,9 @@ __attribute__((noreturn, noinline)) static void watch(const struct chores *chore
 	keep_only(mine);
 	(void)setsid();
 	(void)prctl(PR_SET_NAME, "hutch-janitor");
+	/* keep_only() has closed a descriptor of the lock file, so this comes after it. */
+	if (r.name[0])
+		holder_become(ENTRY, HOLDER_JANITOR);
 	const enum news news = hear();
 	if (news == DISMISSED)
 		_exit(0);

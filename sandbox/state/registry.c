@@ -174,7 +174,7 @@ static int fill(struct registry_entry *r, struct err *e)
 		return err_sys(e, "make a sandbox's lock");
 	if (state_dir_lock(r->lock, LOCK_EX | LOCK_NB) < 0)
 		return err_sys(e, "lock a sandbox");
-	holder_become(r->lock);
+	holder_become(r->lock, HOLDER_SUPERVISOR);
 	if (symlinkat(r->id, r->folder, STATE_DIR_ID) < 0 ||
 	    mkdirat(r->folder, STATE_DIR_LOG, 0700) < 0)
 		return err_sys(e, "make a sandbox's files");

@@ -207,6 +207,11 @@ int registry_connect(const char *name, struct err *e);
  * see its supervisor, which is in another pid namespace. */
 int registry_supervisor(const char *name, const char *id, struct err *e);
 
+/* Opens a pidfd of the janitor (sandbox/launch/janitor.h) of the sandbox, whose supervisor may
+ * have ended.  ERR_NOT_FOUND: no sandbox has the name; ERR_GONE: there is no janitor, or this
+ * process does not see it. */
+int registry_janitor(const char *name, struct err *e);
+
 /* Finds the latest ended sandbox of this name, or the ended sandbox with this
  * id. */
 int registry_find_ended(const char *name, struct registry_item *ret, struct err *e);

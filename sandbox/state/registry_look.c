@@ -182,6 +182,14 @@ int registry_connect(const char *name, struct err *e)
 	return fd;
 }
 
+static int open_holder(const struct registry_entry *r, enum holder as, struct err *e)
+{
+	AUTO_CLOSE int lock = state_dir_file(r->folder, NULL);
+
+	return lock < 0 ? err_sys(e, "open the lock of sandbox '%s'", r->name)
+			: holder_open(lock, as, e);
+}
+
 int registry_supervisor(const char *name, const char *id, struct err *e)
 {
 	struct registry_entry r;
@@ -189,14 +197,22 @@ int registry_supervisor(const char *name, const char *id, struct err *e)
 	if (registry_open(name, &r, e) < 0)
 		return -1;
 	const bool is_other = strcmp(r.id, id) != 0;
-	AUTO_CLOSE int lock = state_dir_file(r.folder, NULL);
+	const int pidfd = is_other ? -1 : open_holder(&r, HOLDER_SUPERVISOR, e);
 	registry_done(&r);
 	if (is_other)
 		return registry_absent(name, e);
-	if (lock < 0)
-		return err_sys(e, "open the lock of sandbox '%s'", name);
-	const int pidfd = holder_open(lock, e);
 	return pidfd < 0 ? err_in(e, "find the supervisor of sandbox '%s'", name) : pidfd;
+}
+
+int registry_janitor(const char *name, struct err *e)
+{
+	struct registry_entry r;
+
+	if (find_folder(name, &r, e) < 0)
+		return -1;
+	const int pidfd = open_holder(&r, HOLDER_JANITOR, e);
+	registry_done(&r);
+	return pidfd < 0 ? err_in(e, "find the janitor of sandbox '%s'", name) : pidfd;
 }
 
 /* --- ended ones ------------------------------------------------------------ */

@@ -602,6 +602,29 @@ narrow() {
 	make box
 }
 
+@test "rm -f ends a sandbox whose supervisor and janitor were stopped" {
+	make box
+	inner=$(output=$("$HUTCH" inspect box) && value '[0]["pid"]')
+	supervisor=$(awk '/^PPid:/ { print $2 }' "/proc/$inner/status")
+	janitor=$(pgrep -x -P "$supervisor" hutch-janitor)
+	kill -STOP "$janitor" "$supervisor"
+	hutch rm -f box
+	[[ $status == 0 ]]
+	until_true all_gone "$supervisor" "$janitor" "$inner"
+	make box
+	# A supervisor that was killed leaves no rm that waits without end, either.
+	inner=$(output=$("$HUTCH" inspect box) && value '[0]["pid"]')
+	supervisor=$(awk '/^PPid:/ { print $2 }' "/proc/$inner/status")
+	janitor=$(pgrep -x -P "$supervisor" hutch-janitor)
+	kill -STOP "$janitor"
+	kill -KILL "$supervisor"
+	until_true all_gone "$supervisor"
+	hutch rm -f box
+	[[ $status == 0 ]]
+	until_true all_gone "$janitor"
+	make box
+}
+
 # strace sends SIGSTOP to the first process that binds a socket: the supervisor, which makes its
 # control socket.
 @test "rm -f ends a sandbox whose supervisor was stopped before it had a socket" {
