@@ -625,6 +625,26 @@ narrow() {
 	make box
 }
 
+# The kernel releases a record lock when its process closes any descriptor of the file
+# (fcntl(2)), so the supervisor must open its own lock file only once.
+@test "the supervisor and its janitor are found by their locks, whatever the sandbox was asked" {
+	make one
+	inner=$(output=$("$HUTCH" inspect one) && value '[0]["pid"]')
+	supervisor=$(awk '/^PPid:/ { print $2 }' "/proc/$inner/status")
+	janitor=$(pgrep -x -P "$supervisor" hutch-janitor)
+	"$HUTCH" rename one two
+	"$HUTCH" exec two true
+	"$HUTCH" pause two
+	"$HUTCH" unpause two
+	"$HUTCH" stats two >/dev/null
+	"$HUTCH" ps >/dev/null
+	fails_with 125 ".*'two'.*" rename two two
+	fails_with 125 ".*'one'.*" exec one true
+	inode=$(stat -c %i "$(find "$XDG_RUNTIME_DIR" -path '*/two/lock')")
+	grep -Eq "POSIX +ADVISORY +WRITE $supervisor [0-9a-f:]*:$inode 0 0$" /proc/locks
+	grep -Eq "POSIX +ADVISORY +WRITE $janitor [0-9a-f:]*:$inode 1 1$" /proc/locks
+}
+
 # strace sends SIGSTOP to the first process that binds a socket: the supervisor, which makes its
 # control socket.
 @test "rm -f ends a sandbox whose supervisor was stopped before it had a socket" {
