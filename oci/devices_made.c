@@ -1,5 +1,6 @@
 #include "oci/devices_made.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/mount.h>
 #include <sched.h>
@@ -14,8 +15,17 @@
 #include "oci/config.h"
 #include "oci/spaces.h"
 #include "sandbox/kernel/mount_api.h"
+#include "sandbox/raw/raw_plan.h"
 
-/* The numbers of the descriptors that the worker leaves open; 0: not made. */
+/* The devices that one worker makes. */
+struct batch {
+	const struct config *config;
+	size_t first; /* the number of its first device */
+	size_t count; /* of all devices */
+};
+
+/* For each device the number of the descriptor that the worker leaves open, or a negative
+ * errno. */
 struct made {
 	int fds[WORKER_RESULT_MAX / sizeof(int)];
 };
@@ -32,32 +42,35 @@ static bool find_outside(const struct idmap *maps, size_t count, uint32_t inside
 	return false;
 }
 
-/* Makes file `i` in the folder, and returns a mount of it alone. */
+/* Makes the file of device `i` in the folder, and returns a mount of it alone; or a negative
+ * errno. */
 static int make_one(const struct config *c, size_t i, int folder)
 {
 	const struct config_device *d = &c->devices[i];
-	struct err ignored;
+	struct err why;
 	uint32_t uid, gid;
 	char name[24];
 
-	/* The container makes a pipe itself. */
-	if (S_ISFIFO(d->mode) || !find_outside(c->uids, c->uid_count, d->uid, &uid) ||
+	if (S_ISFIFO(d->mode))
+		return -EPERM; /* the container makes a pipe itself */
+	if (!find_outside(c->uids, c->uid_count, d->uid, &uid) ||
 	    !find_outside(c->gids, c->gid_count, d->gid, &gid))
-		return -1;
+		return -RAW_NO_OWNER;
 	(void)snprintf(name, sizeof(name), "%zu", i); /* fits */
 	/* mknod(2) applies the umask. */
-	return mknodat(folder, name, d->mode, d->device) ||
-			       fchownat(folder, name, uid, gid, AT_SYMLINK_NOFOLLOW) ||
-			       fchmodat(folder, name, d->mode & 07777, 0)
-		       ? -1
-		       : mount_api_clone(folder, name, false, &ignored);
+	if (mknodat(folder, name, d->mode, d->device) ||
+	    fchownat(folder, name, uid, gid, AT_SYMLINK_NOFOLLOW) ||
+	    fchmodat(folder, name, d->mode & 07777, 0))
+		return -errno;
+	const int fd = mount_api_clone(folder, name, false, &why);
+	return fd < 0 ? -why.sys : fd;
 }
 
 /* Runs in a worker with a mount namespace of its own: before 6.15 the kernel clones only the
  * mounts of the caller's namespace, and the host's must not get the tmpfs. */
 static int make_all(void *arg, void *result, struct err *e)
 {
-	const struct config *c = arg;
+	const struct batch *b = arg;
 	struct made *made = result;
 
 	/* The host's mount namespace would else get the mount below, too. */
@@ -67,10 +80,8 @@ static int make_all(void *arg, void *result, struct err *e)
 					       MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, e);
 	if (folder < 0 || mount_api_attach(folder, AT_FDCWD, "/", "/", e))
 		return -1;
-	for (size_t i = 0; i < c->device_count && i < ARRAY_LEN(made->fds); i++) {
-		const int fd = make_one(c, i, folder);
-		made->fds[i] = fd > 0 ? fd : 0;
-	}
+	for (size_t i = 0; i < ARRAY_LEN(made->fds) && b->first + i < b->count; i++)
+		made->fds[i] = make_one(b->config, b->first + i, folder);
 	return 0;
 }
 
@@ -83,22 +94,33 @@ static bool is_needed(const struct config *c)
 	       geteuid() == 0 && !spaces_in_userns();
 }
 
-void devices_make(const struct config *c, int *ret)
+/* A worker's result has room for some hundred devices; a privileged container lists all of a
+ * host's, which may be more. */
+static void make_batch(const struct config *c, size_t first, int *ret)
 {
 	struct made made = { 0 };
-	struct err ignored; /* the container's own process tells which device it lacks */
+	struct err why = { 0 };
+	struct batch b = { .config = c, .first = first, .count = c->device_count };
 	const struct worker_task task = {
 		.name = "the process that makes devices",
 		.work = make_all,
-		.arg = (void *)c,
+		.arg = &b,
 		.result_len = sizeof(made),
 		.has_all_fds = true,
 		.flags = CLONE_NEWNS | CLONE_FILES,
 	};
+	const bool is_done = worker_run(&task, &made, &why) == 0;
 
-	if (!is_needed(c) || worker_run(&task, &made, &ignored))
-		return;
-	for (size_t i = 0; i < c->device_count && i < ARRAY_LEN(made.fds); i++)
-		if (made.fds[i])
-			ret[i] = made.fds[i];
+	for (size_t i = 0; i < ARRAY_LEN(made.fds) && first + i < c->device_count; i++) {
+		const int got = is_done ? made.fds[i] : -why.sys;
+		ret[first + i] = got > 0 ? got : DEVICES_REFUSED(-got);
+	}
+}
+
+void devices_make(const struct config *c, int *ret)
+{
+	const size_t step = ARRAY_LEN(((struct made *)NULL)->fds);
+
+	for (size_t i = 0; is_needed(c) && i < c->device_count; i += step)
+		make_batch(c, i, ret);
 }

@@ -6,7 +6,13 @@
 
 struct config;
 
+/* Stands for a device that could not be made for a reason of errno's, or RAW_NO_OWNER; it is
+ * less than -1.  The container's own process tells the reason if it finds no file to show. */
+#define DEVICES_REFUSED(sys)	(-1 - (sys))
+#define DEVICES_REASON(refused) (-1 - (refused))
+
 /* Makes the devices of the configuration, as far as this process may, with the owner and mode
  * that it asks for.  ret[i] becomes a descriptor of a mount that shows the file of device i
- * alone, owned by the caller, or stays as it is. */
+ * alone, owned by the caller; or DEVICES_REFUSED; or stays as it is, where the container makes
+ * its devices itself.  Each device takes a descriptor, which RLIMIT_NOFILE bounds. */
 void devices_make(const struct config *c, int *ret);

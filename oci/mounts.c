@@ -14,6 +14,7 @@
 #include "base/own.h"
 #include "oci/cgroup_mounts.h"
 #include "oci/config.h"
+#include "oci/devices_made.h"
 #include "oci/log.h"
 #include "oci/mount_options.h"
 #include "oci/spaces.h"
@@ -215,7 +216,8 @@ static void add_device(struct raw_plan *plan, const struct config_device *d, int
 	step->uid = d->uid;
 	step->gid = d->gid;
 	step->from = d->path;
-	step->fd = made < 0 ? -1 : fcntl(made, F_DUPFD_CLOEXEC, 0);
+	step->refused = made < 0 ? DEVICES_REASON(made) : 0;
+	step->fd = made < 0 ? -1 : made;
 }
 
 static bool has_device(const struct config *c, const char *path)
@@ -227,8 +229,8 @@ static bool has_device(const struct config *c, const char *path)
 }
 
 /* Adds the devices that each container has, and those of the configuration; `made` are those
- * of mounts_detach(). */
-static void add_devices(const struct builder *b, const int *made)
+ * of mounts_detach(), which the steps then own. */
+static void add_devices(const struct builder *b, int *made)
 {
 	static const struct {
 		const char *path;
@@ -251,7 +253,7 @@ static void add_devices(const struct builder *b, const int *made)
 	/* A privileged container lists all devices of the host; ptmx is that of its own devpts. */
 	for (size_t i = 0; i < c->device_count; i++)
 		if (strcmp(c->devices[i].path, "/dev/ptmx") != 0)
-			add_device(b->plan, &c->devices[i], made[i]);
+			add_device(b->plan, &c->devices[i], fd_take(&made[i]));
 }
 
 static void add_links(const struct builder *b)

@@ -8,7 +8,8 @@ struct raw_plan;
 struct mounts_order {
 	const struct config *config;
 	const char *bundle;  /* the folder that relative sources are relative to */
-	const int *detached; /* those of mounts_detach() (mounts_detached.h) */
+	int *detached; /* those of mounts_detach() (mounts_detached.h); the plan takes the
+			* devices */
 	const char
 		*cgroup; /* the path of the container's cgroups (cgroups_choose()); NULL:
 			      * it has none */

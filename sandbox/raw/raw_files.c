@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -107,9 +108,8 @@ static int attach_device(struct raw_tree *t, int mount, const struct raw_step *s
 	return raw_target(t, s, false, &at, e) < 0 ? -1 : raw_attach(t, mount, &at, s, e);
 }
 
-/* Binds the host's file of the same path: a user namespace refuses mknod(2), and devices
- * on file systems that it mounts do not open. */
-static int bind_device(struct raw_tree *t, const struct raw_step *s, struct err *e)
+/* Binds the host's file of the same path, if it is the device. */
+static int bind_same(struct raw_tree *t, const struct raw_step *s, struct err *e)
 {
 	AUTO_CLOSE int mount = mount_api_clone(AT_FDCWD, s->target, false, e);
 	struct stat st;
@@ -119,12 +119,23 @@ static int bind_device(struct raw_tree *t, const struct raw_step *s, struct err 
 	if (fstat(mount, &st) < 0)
 		return err_sys(e, "stat %.300s", s->target);
 	if (st.st_rdev != s->device || (st.st_mode & S_IFMT) != (s->mode & S_IFMT))
-		return err_set(
-			e, ERR_REFUSED,
-			"make the device %.300s: the host's file of that path is another "
-			"device",
-			s->target);
+		return err_set(e, ERR_REFUSED, "it is another device");
 	return attach_device(t, mount, s, e);
+}
+
+/* Shows the host's file: a user namespace refuses mknod(2), and devices on file systems that
+ * it mounts do not open.  An error says first why there is no file of the caller's. */
+static int bind_device(struct raw_tree *t, const struct raw_step *s, struct err *e)
+{
+	const char *why = s->refused == RAW_NO_OWNER
+				  ? "the id maps have no host id for its owner"
+				  : err_words(s->refused ? s->refused : EPERM);
+
+	if (bind_same(t, s, e) == 0)
+		return 0;
+	return err_in(e, "make the device %.300s (%c %u:%u): %s; show the host's file",
+		      s->target, S_ISBLK(s->mode) ? 'b' : 'c', major(s->device),
+		      minor(s->device), why);
 }
 
 /* Sets owner and mode of the device file, since mknod(2) applies the umask.  Its folder may be

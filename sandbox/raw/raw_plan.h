@@ -18,6 +18,8 @@
 
 #include "base/list.h"
 
+#define RAW_NO_OWNER 4096 /* beyond all values of errno: the id maps lack an owner */
+
 enum raw_kind {
 	RAW_BIND,    /* shows the source at the target */
 	RAW_MOUNT,   /* mounts a new file system of `type`; data: its options */
@@ -71,6 +73,8 @@ struct raw_step {
 	mode_t mode, parent_mode; /* of files and of missing parents; 0: 0755 */
 	dev_t device;	     /* RAW_DEVICE */
 	uint32_t uid, gid;   /* RAW_DEVICE: the owner */
+	int refused; /* RAW_DEVICE: the errno for which the caller has not made `fd`, or
+			      * RAW_NO_OWNER; 0: none */
 	const char *remedy;  /* borrowed; RAW_MOUNT: where that is refused; NULL: none */
 	const char *from;    /* borrowed: the words behind the step, for errors; NULL: none */
 };
