@@ -260,8 +260,11 @@ int update_verb(const struct globals *g, char **argv, struct err *e)
 	AUTO_FREE char *text = flags_json(values, places, ARRAY_LEN(places));
 	if (file ? read_resources(file, &r, e) : read_flags_json(text, &r, e))
 		return -1;
-	int rc = s.scope ? systemd_update(s.scope, &r, e) : 0;
-	rc = rc || resources_apply(&r, s.cgroup, s.v1, e) ? -1 : 0;
+	int rc = resources_check(&r, s.cgroup, e);
+	rc = rc || (s.scope && systemd_update(s.scope, &r, e)) ||
+			     resources_apply(&r, s.cgroup, s.v1, e)
+		     ? -1
+		     : 0;
 	resources_done(&r);
 	return rc;
 }

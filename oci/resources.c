@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "oci/fields.h"
+#include "oci/log.h"
 #include "oci/resources_limit.h"
 #include "policy/json/json.h"
 
@@ -63,12 +64,32 @@ static char *limit_text(int64_t value)
 	return value < 0 ? text_copy("max") : text_format("%" PRId64, value);
 }
 
+/* All cgroups are hierarchical in v2, and in v1 since kernel 5.11. */
+static int check_hierarchy(const struct json_at *at, struct err *e)
+{
+	bool is_wanted = true;
+	struct err why;
+
+	if (fields_bool(at, "useHierarchy", &is_wanted, e))
+		return -1;
+	if (is_wanted)
+		return 0;
+	(void)err_set(
+		&why, ERR_UNSUPPORTED,
+		"%s.useHierarchy: false is passed over, since the kernel always counts "
+		"the memory of cgroups below, too",
+		at->place);
+	log_warning(&why);
+	return 0;
+}
+
 static int read_memory(const struct json_at *at, struct resources *r, struct err *e)
 {
 	int64_t limit = 0, swap = 0, low = 0;
-	bool has_limit, has_swap, has_low;
+	bool has_limit, has_swap, has_low, is_checked = false;
 
-	if (read_limit(at, "limit", &has_limit, &limit, e) ||
+	if (fields_bool(at, "checkBeforeUpdate", &is_checked, e) ||
+	    check_hierarchy(at, e) || read_limit(at, "limit", &has_limit, &limit, e) ||
 	    read_limit(at, "swap", &has_swap, &swap, e) ||
 	    read_limit(at, "reservation", &has_low, &low, e))
 		return -1;
@@ -78,6 +99,8 @@ static int read_memory(const struct json_at *at, struct resources *r, struct err
 			       "%s.swap: it counts memory, too, and must not "
 			       "be below memory.limit",
 			       at->place);
+	r->checked_memory = is_checked && limit > 0 ? (uint64_t)limit : 0;
+	r->checked_swap = is_checked && swap > 0 ? (uint64_t)swap : 0;
 	/* v1 wants the limit of memory first. */
 	if (has_limit && limit)
 		resources_add(r, (struct resources_limit){

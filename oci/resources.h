@@ -42,6 +42,9 @@ struct resources {
 	size_t count, room;
 	struct resources_device *devices; /* owned: the last rule that matches decides */
 	size_t device_count;
+	/* memory.checkBeforeUpdate asks that these limits, of memory, and of memory and
+	 * swap, are above what is used; 0: it asks nothing. */
+	uint64_t checked_memory, checked_swap;
 };
 
 /* Reads the object; "no value" gives no limits. */
@@ -50,6 +53,10 @@ void resources_done(struct resources *r);
 
 /* Enables the controllers that the files need, in the cgroup's parents below `root`. */
 void resources_enable(const struct resources *r, const char *root, const char *path);
+/* Refuses a limit that memory.checkBeforeUpdate guards and that is not above what the cgroup
+ * uses, as runc does.  cgroup v2 would take it and kill processes; v1 refuses it itself.
+ * `folder` is that in cgroup v2; NULL: none. */
+int resources_check(const struct resources *r, const char *folder, struct err *e);
 /* Writes the limits to the cgroup, and attaches the device rules.  `folder` is that in
  * cgroup v2, and `v1` the path of those in v1's hierarchies (cgroups_v1.h), which are made
  * where v2 lacks a controller. */

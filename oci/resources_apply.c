@@ -1,5 +1,7 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -119,6 +121,38 @@ static int apply_devices(const struct resources *r, int folder, const char *v1,
 		       ? cgroups_v1_set_devices(r, v1, e)
 		       : err_set(e, ERR_UNSUPPORTED,
 				 "linux.resources.devices: the container has no cgroup");
+}
+
+static int check_above(const char *member, uint64_t limit, uint64_t used, struct err *e)
+{
+	return !limit || limit > used
+		       ? 0
+		       : err_set(e, ERR_REFUSED,
+				 "linux.resources.memory.%s: the limit %" PRIu64
+				 " is not above the %" PRIu64
+				 " bytes in use, as checkBeforeUpdate asks",
+				 member, limit, used);
+}
+
+int resources_check(const struct resources *r, const char *folder, struct err *e)
+{
+	char text[32];
+
+	if (!folder || (!r->checked_memory && !r->checked_swap))
+		return 0;
+	AUTO_FREE char *path = text_format("%s/memory.current", folder);
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT)
+		return 0; /* the cgroup lacks the controller, and so does the limit */
+	const ssize_t n = fd < 0 ? -1 : io_read_full(fd, text, sizeof(text) - 1);
+	if (n < 0)
+		return err_sys(e, "read %s", path);
+	text[n] = '\0';
+	const uint64_t used = strtoull(text, NULL, 10);
+	return check_above("swap", r->checked_swap, used, e) ||
+			       check_above("limit", r->checked_memory, used, e)
+		       ? -1
+		       : 0;
 }
 
 int resources_apply(const struct resources *r, const char *folder, const char *v1,

@@ -481,6 +481,8 @@ status_of() {
 	[[ $(cat /sys/fs/cgroup/{,pids/}hutch-oci-test.$$/box/pids.max 2>/dev/null) == 77 ]]
 	oci update --pids-limit 78 box
 	[[ $(cat /sys/fs/cgroup/{,pids/}hutch-oci-test.$$/box/pids.max 2>/dev/null) == 78 ]]
+	oci update -r - box <<<'{"memory":{"useHierarchy":false}}' 2>warned
+	grep -q 'useHierarchy: false is passed over' warned
 	oci delete --force box
 	[[ ! -e /sys/fs/cgroup/pids/hutch-oci-test.$$/box && ! -e /sys/fs/cgroup/unified/hutch-oci-test.$$/box ]]
 	rmdir /sys/fs/cgroup/{,*/}hutch-oci-test.$$ 2>/dev/null || true

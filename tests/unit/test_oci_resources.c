@@ -1,9 +1,12 @@
 /* The resources object of a configuration as writes to files of cgroups, of both versions. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -165,12 +168,56 @@ static void test_an_empty_object_asks_for_no_limit(void **state)
 	resources_done(&r);
 }
 
+static const struct {
+	const char *text, *error; /* NULL: the limits may be written */
+} checks[] = {
+	{ "{\"memory\":{\"limit\":4096,\"checkBeforeUpdate\":true}}",
+	  "linux.resources.memory.limit: the limit 4096 is not above the 4096 bytes in use" },
+	{ "{\"memory\":{\"limit\":4097,\"checkBeforeUpdate\":true}}", NULL },
+	{ "{\"memory\":{\"limit\":4096,\"checkBeforeUpdate\":false}}", NULL },
+	{ "{\"memory\":{\"limit\":4096}}", NULL },
+	{ "{\"memory\":{\"limit\":-1,\"checkBeforeUpdate\":true}}", NULL },
+	{ "{\"memory\":{\"limit\":1,\"swap\":2,\"checkBeforeUpdate\":true}}",
+	  "linux.resources.memory.swap: the limit 2 is not above" },
+	{ "{\"memory\":{\"checkBeforeUpdate\":true}}", NULL },
+};
+
+static void check_row(size_t i, const char *folder)
+{
+	struct resources r;
+	struct err e = { 0 };
+
+	assert_int_equal(read_text(checks[i].text, &r, &e), 0);
+	assert_int_equal(resources_check(&r, folder, &e), checks[i].error ? -1 : 0);
+	if (checks[i].error)
+		assert_non_null(strstr(e.text, checks[i].error));
+	assert_int_equal(resources_check(&r, "/", &e), 0); /* lacks the controller */
+	assert_int_equal(resources_check(&r, NULL, &e), 0);
+	resources_done(&r);
+}
+
+static void test_a_limit_not_above_the_usage_is_refused_if_asked(void **state)
+{
+	char folder[] = "/tmp/oci_resources.XXXXXX";
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	AUTO_FREE char *path = text_format("%s/memory.current", folder);
+	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(write(fd, "4096\n", 5), 5);
+	for (size_t i = 0; i < ARRAY_LEN(checks); i++)
+		check_row(i, folder);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(folder), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_limits_become_writes),
 		cmocka_unit_test(test_refuses_with_the_place),
 		cmocka_unit_test(test_no_demand_is_no_write),
+		cmocka_unit_test(test_a_limit_not_above_the_usage_is_refused_if_asked),
 		cmocka_unit_test(test_an_empty_object_asks_for_no_limit),
 		cmocka_unit_test(test_where_v1_is_missing_its_limits_are_refused),
 	};
