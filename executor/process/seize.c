@@ -62,9 +62,8 @@ enum taking {
 struct seized {
 	int proc; /* borrowed; the procfs, as in tree.h */
 	pid_t self;
-	struct tracee *all; /* owned; the tracees and zombies; those with an index below
-			     * `sorted` are ordered by tid */
-	size_t count, room, sorted;
+	struct tracee *all; /* owned; the tracees and zombies, ordered by tid */
+	size_t count, room;
 	pid_t denied;	   /* a thread that the kernel did not let us trace at the last
 			    * reading of /proc; 0: none */
 	unsigned denials;  /* in how many readings of /proc in a row `denied` was
@@ -135,36 +134,42 @@ static bool waits_in_vfork(const struct seized *s, pid_t tid)
 
 /* --- the tracees -------------------------------------------------------------- */
 
-static int by_number(const void *a, const void *b)
+/* Returns the index of the thread, or the one that it would have. */
+static size_t place_of(const struct seized *s, pid_t tid)
 {
-	const struct tracee *one = a, *other = b;
+	size_t low = 0, high = s->count;
 
-	return (one->tid > other->tid) - (one->tid < other->tid);
+	while (low < high) {
+		const size_t mid = low + (high - low) / 2;
+		if (s->all[mid].tid < tid)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
 }
 
 static struct tracee *find(const struct seized *s, pid_t tid)
 {
-	const struct tracee key = { .tid = tid };
+	const size_t at = place_of(s, tid);
 
-	return s->sorted ? bsearch(&key, s->all, s->sorted, sizeof(key), by_number)
-			 : NULL;
+	return at < s->count && s->all[at].tid == tid ? &s->all[at] : NULL;
 }
 
+/* Adds a thread that is not there yet.  /proc lists threads by their tids, so most come
+ * last. */
 static struct tracee *add(struct seized *s, pid_t tid)
 {
+	const size_t at = place_of(s, tid);
+
 	if (s->count == s->room) {
 		s->room = s->room ? s->room * 2 : 64;
 		s->all = mem_resize(s->all, s->room, sizeof(*s->all));
 	}
-	s->all[s->count] = (struct tracee){ .tid = tid };
-	return &s->all[s->count++];
-}
-
-static void sort(struct seized *s)
-{
-	if (s->count)
-		qsort(s->all, s->count, sizeof(*s->all), by_number);
-	s->sorted = s->count;
+	memmove(&s->all[at + 1], &s->all[at], (s->count - at) * sizeof(*s->all));
+	s->all[at] = (struct tracee){ .tid = tid };
+	s->count++;
+	return &s->all[at];
 }
 
 static void refuse(struct seized *s, uint32_t why, pid_t pid)
@@ -245,16 +250,6 @@ static void end_reading(struct seized *s)
 	s->is_denied = false;
 }
 
-/* Remembers a zombie, so that it counts as ended since it was listed only once. */
-static enum taking take_zombie(struct seized *s, pid_t tid)
-{
-	for (size_t i = s->sorted; i < s->count; i++)
-		if (s->all[i].tid == tid)
-			return TAKE_KNOWN;
-	add(s, tid)->is_zombie = true;
-	return TAKE_GONE;
-}
-
 /* Finds out why a thread could not be seized, from its /proc/PID/status.  The errno does
  * not say: EPERM also comes for a thread that has ended, that is the child of a tracee
  * and so traced already, or that has entered the sandbox from outside. */
@@ -266,7 +261,10 @@ static enum taking look_closer(struct seized *s, pid_t tid)
 		return TAKE_GONE;
 	switch (seize_judge(text, s->self)) {
 	case SEIZE_IS_GONE:
-		return take_zombie(s, tid);
+		/* A zombie is remembered, so that it counts only once as one that has ended
+		 * since it was listed. */
+		add(s, tid)->is_zombie = true;
+		return TAKE_GONE;
 	case SEIZE_IS_OURS:
 		begin_stop(s, tid);
 		break;
@@ -371,7 +369,6 @@ static bool take_all(struct seized *s)
 	if (dir)
 		(void)closedir(dir); /* the folder was only read, so an error of
 				      * closedir(3) does not matter */
-	sort(s);
 	end_reading(s);
 	return is_new;
 }
@@ -425,7 +422,7 @@ static size_t look_at_all(struct seized *s, bool *ret_lost)
 		s->all[kept++] = s->all[i];
 	}
 	*ret_lost |= kept < s->count;
-	s->count = s->sorted = kept;
+	s->count = kept;
 	return running;
 }
 
