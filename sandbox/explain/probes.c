@@ -77,11 +77,9 @@ void probe_namespaces(struct trial *t)
 
 static int make_network(struct trial *t)
 {
-	int place = network_place(&t->e);
+	AUTO_CLOSE int made = network_make(&t->e);
 
-	if (place < 0 || network_make(place, &t->e) < 0)
-		return -1;
-	return network_enter(&place, &t->e);
+	return made < 0 ? -1 : network_enter(&made, &t->e);
 }
 
 void probe_network_namespace(struct trial *t)

@@ -1,7 +1,6 @@
 #include "sandbox/kernel/network.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <sched.h>
@@ -17,13 +16,6 @@
 #include "base/own.h"
 #include "base/raw_call.h"
 #include "base/worker.h"
-
-int network_place(struct err *e)
-{
-	int place = open("/dev/null", O_RDONLY | O_CLOEXEC);
-
-	return place < 0 ? err_sys(e, "open /dev/null") : place;
-}
 
 /* A sanitizer keeps what it knows about stacks in memory that the two processes share. */
 #define BESIDE __attribute__((no_sanitize("address")))
@@ -66,13 +58,11 @@ static int cannot_make(int sys, struct err *e)
 			     "network is then in reach");
 }
 
-int network_make(int place, struct err *e)
+int network_make(struct err *e)
 {
-	AUTO_CLOSE int made = make_namespace();
+	const int made = make_namespace();
 
-	if (made < 0)
-		return cannot_make(-made, e);
-	return dup3(made, place, O_CLOEXEC) < 0 ? cannot_make(errno, e) : 0;
+	return made < 0 ? cannot_make(-made, e) : made;
 }
 
 /* --- beside the caller ------------------------------------------------------------ */
@@ -118,10 +108,10 @@ int network_end(struct network_maker *m, struct err *e)
 	return made < 0 ? cannot_make(-made, e) : network_enter(&made, e);
 }
 
-int network_enter(int *place, struct err *e)
+int network_enter(int *made, struct err *e)
 {
-	if (setns(*place, CLONE_NEWNET) < 0)
+	if (setns(*made, CLONE_NEWNET) < 0)
 		return err_sys(e, "enter the network namespace");
-	own_close(place);
+	own_close(made);
 	return 0;
 }

@@ -8,8 +8,11 @@
  *	network_begin		starts that process
  *	network_end		waits for it, and enters the namespace
  *
- * or, where the process has more to do than that, in a worker of the caller's
- * (base/worker.h): network_place(), network_make() and network_enter(). */
+ * That process shares the memory of the launch, too, which makes it cheap, and in which it
+ * may do nothing but system calls: no allocation, no errno, no struct err.  A process that
+ * has more to do, as one that hands the namespace on, is a worker (base/worker.h) with
+ * memory of its own.  It calls network_make() and returns the descriptor's number, and the
+ * launch calls network_enter(). */
 #pragma once
 #include <sys/types.h>
 
@@ -31,14 +34,10 @@ int network_begin(struct network_maker *m, struct err *e);
 /* Waits for the process's end, and enters the namespace. */
 int network_end(struct network_maker *m, struct err *e);
 
-/* Reserves the descriptor number at which network_make() puts the namespace. */
-int network_place(struct err *e);
-
 /* Makes the namespace and sets loopback up, so that connecting to 127.0.0.1 or
  * ::1 is refused, or served, at once.  The caller itself is in the namespace
- * afterwards. */
-int network_make(int place, struct err *e);
+ * afterwards.  Returns a descriptor of the namespace. */
+int network_make(struct err *e);
 
-/* Enters the namespace that network_make() left at `place`, and closes
- * `place`. */
-int network_enter(int *place, struct err *e);
+/* Enters the namespace, and closes its descriptor. */
+int network_enter(int *made, struct err *e);

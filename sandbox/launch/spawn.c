@@ -81,8 +81,6 @@ struct child {
 	int queues;    /* a mount of the POSIX message queues; -1: none */
 	int server; /* the socket to the process that serves the root; -1: none */
 	struct mounted mounted;
-	int network; /* with a gateway: the sandbox's network namespace */
-	int gateway; /* the network namespace of hutch-gate; -1: none */
 	struct worker helper;	       /* with a gateway */
 	struct network_maker maker;    /* without one */
 	uint32_t outer_uid, outer_gid; /* with a netns: the ids of this user in the user
@@ -137,15 +135,17 @@ static int hand_out(int failure, enum handed what, int fd, struct err *e)
 
 /* Makes the network namespaces, in the helper process.  hutch-gate, which gets both of
  * them, connects them while the set-up goes on; the launcher awaits its report
- * (egress.h). */
+ * (egress.h).  The result is the descriptor of the sandbox's, which the child has, too. */
 static int help(void *arg, void *result, struct err *e)
 {
 	const struct child *c = arg;
 
-	(void)result;
-	if (network_make(c->gateway, e) < 0 || network_make(c->network, e) < 0)
+	AUTO_CLOSE int gateway = network_make(e);
+	AUTO_CLOSE int inside = gateway < 0 ? -1 : network_make(e);
+	if (inside < 0 || egress_connect(c->parts->gateway, inside, gateway, e) < 0)
 		return -1;
-	return egress_connect(c->parts->gateway, c->network, c->gateway, e);
+	*(int *)result = fd_take(&inside);
+	return 0;
 }
 
 static int start_helper(struct child *c, struct err *e)
@@ -155,14 +155,11 @@ static int start_helper(struct child *c, struct err *e)
 	const struct worker_task task = { .name = "a helper process",
 					  .work = help,
 					  .arg = c,
+					  .result_len = sizeof(int),
 					  .has_all_fds = true,
 					  .flags = CLONE_FILES };
 
-	c->network = network_place(e);
-	if (c->network < 0)
-		return -1;
-	c->gateway = network_place(e);
-	return c->gateway < 0 ? -1 : worker_start(&task, &c->helper, e);
+	return worker_start(&task, &c->helper, e);
 }
 
 /* Needs: all capabilities over the new user namespace, which a process has there even
@@ -373,9 +370,11 @@ static int stage_landlock(struct child *c, struct err *e)
 
 static int await_network(struct child *c, struct err *e)
 {
+	AUTO_CLOSE int made = -1;
+
 	if (c->parts->gateway <= 0)
 		return network_end(&c->maker, e);
-	return worker_wait(&c->helper, NULL, e) < 0 ? -1 : network_enter(&c->network, e);
+	return worker_wait(&c->helper, &made, e) < 0 ? -1 : network_enter(&made, e);
 }
 
 /* Needs: CAP_SYS_ADMIN over all namespaces.  Does: waits for the helper, enters the
@@ -636,9 +635,8 @@ static int spawn(const struct spawn_parts *parts, struct sandbox *s, struct err 
 			   .server = server,
 			   .handed = { -1, -1, -1 },
 			   .queues = -1,
-			   .mounted = { .logs = -1, .upper = -1, .sysctls = -1 },
-			   .network = -1,
-			   .gateway = -1 };
+			   .mounted = { .logs = -1, .upper = -1, .sysctls = -1 } };
+
 	if (make_child(&c, s, e) < 0)
 		return -1;
 	const struct broker_parts names = { .plan = parts->plan, .stdio = parts->stdio,

@@ -47,24 +47,24 @@ static void check_addresses(void)
 
 static int make(void *arg, void *result, struct err *e)
 {
-	(void)result;
-	return network_make(*(const int *)arg, e);
+	(void)arg;
+	*(int *)result = network_make(e);
+	return *(int *)result < 0 ? -1 : 0;
 }
 
 static void enter_by_worker(void)
 {
 	struct err e;
 
-	int place = network_place(&e);
-	CHECK(place >= 0);
+	int made = -1;
 	const struct worker_task task = { .name = "a helper process",
 					  .work = make,
-					  .arg = &place,
+					  .result_len = sizeof(made),
 					  .has_all_fds = true,
 					  .flags = CLONE_FILES };
-	CHECK(worker_run(&task, NULL, &e) == 0);
-	CHECK(network_enter(&place, &e) == 0);
-	CHECK(place == -1);
+	CHECK(worker_run(&task, &made, &e) == 0);
+	CHECK(network_enter(&made, &e) == 0);
+	CHECK(made == -1);
 }
 
 static void enter_beside(void)
@@ -162,7 +162,7 @@ static void play_refused(void *arg)
 		open("/proc/sys/user/max_net_namespaces", O_WRONLY | O_CLOEXEC);
 	(void)arg;
 	CHECK(write(bound, "0", 1) == 1);
-	CHECK(network_make(network_place(&e), &e) < 0);
+	CHECK(network_make(&e) < 0);
 	CHECK(strstr(e.text, "make a network namespace"));
 	CHECK(strstr(e.remedy, "max_net_namespaces"));
 }
@@ -180,7 +180,7 @@ static void play_unprivileged(void *arg)
 	(void)arg;
 	if (geteuid() == 0)
 		CHECK(setresuid(65534, 65534, 65534) == 0);
-	CHECK(network_make(network_place(&e), &e) < 0);
+	CHECK(network_make(&e) < 0);
 	CHECK(e.kind == ERR_REFUSED && strstr(e.remedy, "--network host"));
 }
 
