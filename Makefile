@@ -159,8 +159,8 @@ USES_egress/launch := base policy/json policy/egress sandbox/kernel egress egres
 FILES_sandbox/cgroup := cgroup cgroup_limits cgroup_remove delegate delegate_remedy scope watchdog
 USES_sandbox/cgroup := base policy sandbox/kernel
 
-FILES_sandbox/state := holder saved_spec pools registry registry_end registry_look registry_name \
-    registry_watch state_dir
+FILES_sandbox/state := holder saved_spec pools registry registry_connect registry_end registry_list \
+    registry_look registry_name registry_watch state_dir
 USES_sandbox/state := base policy/json policy store
 
 FILES_sandbox/plan := added_user etc_names plugin_find image_passwd image image_tool image_user limits lookup lookup_place overlay_lowers protect_missing plan \

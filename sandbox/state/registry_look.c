@@ -1,31 +1,22 @@
-/* The registry's functions for clients. */
+/* One sandbox of the registry, as clients see it. */
+#include "sandbox/state/registry_look.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include "base/err.h"
 #include "base/list.h"
-#include "base/mem.h"
 #include "base/own.h"
-#include "sandbox/state/holder.h"
 #include "sandbox/state/registry.h"
 #include "sandbox/state/registry_end.h"
 #include "sandbox/state/state_dir.h"
 
-#define CONNECT_SECONDS 10
-
 /* --- live ones ------------------------------------------------------------- */
 
-/* Opens the state folder without making it; where there is none, no sandbox has
- * a name. */
-static int state_of(const char *name, struct err *e)
+int registry_state_of(const char *name, struct err *e)
 {
 	struct err why = { 0 };
 
@@ -39,13 +30,12 @@ static int state_of(const char *name, struct err *e)
 	return state;
 }
 
-/* Finds the folder of a sandbox, which may be dead, and returns 0. */
-static int find_folder(const char *name, struct registry_entry *ret, struct err *e)
+int registry_find_folder(const char *name, struct registry_entry *ret, struct err *e)
 {
 	struct err why = { 0 };
 
 	registry_init(ret);
-	AUTO_CLOSE int state = state_of(name, e);
+	AUTO_CLOSE int state = registry_state_of(name, e);
 	if (state < 0)
 		return -1;
 	AUTO_CLOSE int folder = state_dir_folder(state, name, &why);
@@ -64,7 +54,7 @@ static int find_folder(const char *name, struct registry_entry *ret, struct err 
 
 int registry_open(const char *name, struct registry_entry *ret, struct err *e)
 {
-	if (find_folder(name, ret, e) < 0)
+	if (registry_find_folder(name, ret, e) < 0)
 		return -1;
 	if (state_dir_is_alive(ret->folder))
 		return 0;
@@ -74,7 +64,7 @@ int registry_open(const char *name, struct registry_entry *ret, struct err *e)
 	return registry_absent(name, e);
 }
 
-static enum registry_status read_status(int folder)
+enum registry_status registry_read_status(int folder)
 {
 	AUTO_FREE char *word = state_dir_line_of(folder, STATE_DIR_STATUS);
 
@@ -88,12 +78,12 @@ static enum registry_status read_status(int folder)
 	return REGISTRY_DISCONNECTED;
 }
 
-static void read_live(const struct registry_entry *r, struct registry_item *ret)
+void registry_read_live(const struct registry_entry *r, struct registry_item *ret)
 {
 	*ret = (struct registry_item){ 0 };
 	memcpy(ret->name, r->name, sizeof(ret->name));
 	memcpy(ret->id, r->id, sizeof(ret->id));
-	ret->status = read_status(r->folder);
+	ret->status = registry_read_status(r->folder);
 	ret->is_waiting = faccessat(r->folder, STATE_DIR_WAITING, F_OK, 0) == 0;
 	ret->info = state_dir_line_of(r->folder, STATE_DIR_INFO);
 }
@@ -104,7 +94,7 @@ int registry_look(const char *name, struct registry_item *ret, struct err *e)
 
 	if (registry_open(name, &r, e) < 0)
 		return -1;
-	read_live(&r, ret);
+	registry_read_live(&r, ret);
 	registry_done(&r);
 	return 0;
 }
@@ -119,102 +109,6 @@ void registry_item_done(struct registry_item *item)
 }
 
 /* Sets how long a send or connect may wait; 0 seconds: without limit. */
-static int set_patience(int fd, int seconds)
-{
-	const struct timeval time = { .tv_sec = seconds };
-
-	return setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof(time));
-}
-
-static int connect_at(int folder)
-{
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	(void)snprintf(address.sun_path, sizeof(address.sun_path),
-		       "/proc/self/fd/%d/" STATE_DIR_SOCKET, folder);
-	/* SO_SNDTIMEO bounds connect(2) too, which waits for room in the
-	 * queue. */
-	if (fd < 0 || set_patience(fd, CONNECT_SECONDS) < 0 ||
-	    connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
-	    set_patience(fd, 0) < 0)
-		return -1;
-	return fd_take(&fd);
-}
-
-/* Returns whether the sandbox has ended.  Its supervisor writes the record, then removes the
- * socket, and lives on until its clients have read the rest. */
-static bool has_ended(int folder)
-{
-	AUTO_CLOSE int lock = state_dir_file(folder, NULL);
-
-	return (lock >= 0 && registry_has_record(lock)) || !state_dir_is_alive(folder);
-}
-
-static int not_connected(const char *name, int folder, struct err *e)
-{
-	int sys = errno;
-
-	if (has_ended(folder))
-		return registry_absent(name, e);
-	errno = sys;
-	(void)err_sys(e, "connect to sandbox '%s', which is %s", name,
-		      registry_status_name(read_status(folder)));
-	if (e && sys == EAGAIN)
-		(void)err_set(e, ERR_SYSTEM, "sandbox '%s' does not answer: its queue of "
-					     "connections is full", name);
-	else if (e)
-		e->kind = ERR_SYSTEM; /* the sandbox exists; its socket does not exist
-				       * yet, or not any more */
-	return err_remedy(e, "try again, or end it: hutch rm -f %s", name);
-}
-
-int registry_connect(const char *name, struct err *e)
-{
-	struct registry_entry r;
-
-	if (registry_open(name, &r, e) < 0)
-		return -1;
-	int fd = connect_at(r.folder);
-	if (fd < 0)
-		(void)not_connected(name, r.folder, e);
-	registry_done(&r);
-	return fd;
-}
-
-static int open_holder(const struct registry_entry *r, enum holder as, struct err *e)
-{
-	AUTO_CLOSE int lock = state_dir_file(r->folder, NULL);
-
-	return lock < 0 ? err_sys(e, "open the lock of sandbox '%s'", r->name)
-			: holder_open(lock, as, e);
-}
-
-int registry_supervisor(const char *name, const char *id, struct err *e)
-{
-	struct registry_entry r;
-
-	if (registry_open(name, &r, e) < 0)
-		return -1;
-	const bool is_other = strcmp(r.id, id) != 0;
-	const int pidfd = is_other ? -1 : open_holder(&r, HOLDER_SUPERVISOR, e);
-	registry_done(&r);
-	if (is_other)
-		return registry_absent(name, e);
-	return pidfd < 0 ? err_in(e, "find the supervisor of sandbox '%s'", name) : pidfd;
-}
-
-int registry_janitor(const char *name, struct err *e)
-{
-	struct registry_entry r;
-
-	if (find_folder(name, &r, e) < 0)
-		return -1;
-	const int pidfd = open_holder(&r, HOLDER_JANITOR, e);
-	registry_done(&r);
-	return pidfd < 0 ? err_in(e, "find the janitor of sandbox '%s'", name) : pidfd;
-}
-
 /* --- ended ones ------------------------------------------------------------ */
 
 struct search {
@@ -237,9 +131,7 @@ static int latest_first(const void *a, const void *b)
 	return strcmp(*(char *const *)b, *(char *const *)a);
 }
 
-/* Opens the folder .ended and lists the matches, the latest first; -1 with an
- * empty list: there is no such folder. */
-static int find_ended(int state, const char *name, struct list *ret)
+int registry_all_ended(int state, const char *name, struct list *ret)
 {
 	struct search s = { .name = name };
 	int ended = state_dir_folder(state, STATE_DIR_ENDED, NULL);
@@ -254,9 +146,7 @@ static int find_ended(int state, const char *name, struct list *ret)
 	return ended;
 }
 
-/* Reads an ended sandbox.  A sandbox that another process removes meanwhile
- * counts as absent. */
-static int read_ended(int ended, const char *name, struct registry_item *ret)
+int registry_read_ended(int ended, const char *name, struct registry_item *ret)
 {
 	struct state_dir_ended x;
 	AUTO_CLOSE int folder = state_dir_folder(ended, name, NULL);
@@ -284,14 +174,14 @@ static int absent_ended(const char *name, struct err *e)
 int registry_find_ended(const char *name, struct registry_item *ret, struct err *e)
 {
 	struct list found;
-	AUTO_CLOSE int state = state_of(name, e);
+	AUTO_CLOSE int state = registry_state_of(name, e);
 
 	if (state < 0)
 		return -1;
-	AUTO_CLOSE int ended = find_ended(state, name, &found);
+	AUTO_CLOSE int ended = registry_all_ended(state, name, &found);
 	int result = -1;
 	for (size_t i = 0; i < found.count && result < 0; i++)
-		result = read_ended(ended, found.items[i], ret);
+		result = registry_read_ended(ended, found.items[i], ret);
 	list_done(&found);
 	return result < 0 ? absent_ended(name, e) : 0;
 }
@@ -300,11 +190,11 @@ int registry_forget(const char *name, struct err *e)
 {
 	struct list found;
 	struct state_dir_ended x;
-	AUTO_CLOSE int state = state_of(name, e);
+	AUTO_CLOSE int state = registry_state_of(name, e);
 
 	if (state < 0)
 		return -1;
-	AUTO_CLOSE int ended = find_ended(state, name, &found);
+	AUTO_CLOSE int ended = registry_all_ended(state, name, &found);
 	size_t count = found.count;
 	for (size_t i = 0; i < count; i++)
 		if (state_dir_ended_parse(&x, found.items[i]))
@@ -330,149 +220,14 @@ int registry_log(const char *name, struct err *e)
 		registry_done(&r);
 		return log;
 	}
-	AUTO_CLOSE int state = state_of(name, e);
+	AUTO_CLOSE int state = registry_state_of(name, e);
 	if (state < 0)
 		return -1;
-	AUTO_CLOSE int ended = find_ended(state, name, &found);
+	AUTO_CLOSE int ended = registry_all_ended(state, name, &found);
 	const char *latest = found.count ? found.items[0] : NULL;
 	AUTO_CLOSE int folder = latest ? state_dir_folder(ended, latest, NULL) : -1;
 	list_done(&found);
 	return folder < 0 ? absent_ended(name, e) : open_log(folder, name, e);
-}
-
-/* --- all ------------------------------------------------------------------- */
-
-struct gather {
-	int state;
-	struct registry_list *list;
-	size_t room;
-	struct err trouble; /* a failure of this process, such as too many open files */
-};
-
-static struct registry_item *add(struct gather *g)
-{
-	if (g->list->count == g->room) {
-		g->room = g->room ? 2 * g->room : 64;
-		g->list->items = mem_resize(g->list->items, g->room,
-					    sizeof(*g->list->items));
-	}
-	return &g->list->items[g->list->count++];
-}
-
-/* Adds a live sandbox to the list.  Passes over entries that are not sandboxes
- * of this user. */
-static void gather_live(void *arg, const char *name)
-{
-	struct gather *g = arg;
-	struct registry_entry r = { .state = g->state };
-
-	if (registry_check_name(name, NULL) < 0)
-		return;
-	struct err why;
-	AUTO_CLOSE int folder = state_dir_folder(g->state, name, &why);
-	if (folder < 0 && why.kind != ERR_NOT_FOUND && why.kind != ERR_REFUSED)
-		g->trouble = why;
-	if (folder < 0)
-		return;
-	bool is_alive = state_dir_is_alive(folder);
-	if (!is_alive && registry_settle(g->state, name, false, NULL) == 0)
-		return; /* the dead sandbox was moved to .ended and is listed from
-			 * there */
-	if (!is_alive && !state_dir_is_at(g->state, name, folder))
-		return;
-	r.folder = folder;
-	(void)snprintf(r.name, sizeof(r.name), "%s", name);
-	state_dir_read_id(folder, r.id);
-	struct registry_item *item = add(g);
-	read_live(&r, item);
-	if (!is_alive)
-		item->status = REGISTRY_STOPPING; /* the supervisor is dead, and the
-						   * janitor is still tidying up */
-}
-
-static int by_name(const void *a, const void *b)
-{
-	const struct registry_item *x = a, *y = b;
-
-	return strcmp(x->name, y->name);
-}
-
-/* Returns whether the list has a later end of this sandbox: a sandbox that was
- * started again has ended more than once, and only its latest end counts. */
-static bool has_lived_since(const struct registry_list *list, const char *name)
-{
-	struct state_dir_ended x;
-	bool has = false;
-
-	for (size_t i = 0; i < list->count && !has; i++)
-		has = state_dir_ended_parse(&x, name) && !strcmp(list->items[i].id, x.id);
-	return has;
-}
-
-static void gather_ended(struct gather *g)
-{
-	struct list found;
-	AUTO_CLOSE int ended = find_ended(g->state, NULL, &found);
-
-	for (size_t i = 0; i < found.count; i++)
-		if (!has_lived_since(g->list, found.items[i]) &&
-		    read_ended(ended, found.items[i], add(g)) < 0)
-			g->list->count--;
-	list_done(&found);
-}
-
-int registry_list(bool has_ended, struct registry_list *ret, struct err *e)
-{
-	struct err why = { 0 };
-	AUTO_CLOSE int state = state_dir_state(false, &why);
-	struct gather g = { .state = state, .list = ret };
-
-	if (state < 0 && why.sys != ENOENT) {
-		if (e)
-			*e = why;
-		return -1;
-	}
-	*ret = (struct registry_list){ 0 };
-	if (state < 0)
-		return 0;
-	if (state_dir_each(state, gather_live, &g, &g.trouble) < 0 || g.trouble.kind) {
-		if (e)
-			*e = g.trouble;
-		registry_list_done(ret);
-		return -1;
-	}
-	if (ret->count)
-		qsort(ret->items, ret->count, sizeof(*ret->items), by_name);
-	if (has_ended)
-		gather_ended(&g);
-	return 0;
-}
-
-int registry_name_of(const char *id, char ret[REGISTRY_NAME_MAX + 1])
-{
-	struct registry_list all;
-	int found = -1;
-
-	if (registry_list(false, &all, NULL) < 0)
-		return -1;
-	for (size_t i = 0; i < all.count && found < 0; i++) {
-		if (strcmp(all.items[i].id, id) != 0)
-			continue;
-		memcpy(ret, all.items[i].name, sizeof(all.items[i].name));
-		found = 0;
-	}
-	registry_list_done(&all);
-	return found;
-}
-
-void registry_list_done(struct registry_list *list)
-{
-	if (!list)
-		return;
-	for (size_t i = 0; i < list->count; i++)
-		registry_item_done(&list->items[i]);
-	own_free(&list->items);
-	list->count = 0;
 }
 
 /* --- waiting --------------------------------------------------------------- */
@@ -518,7 +273,7 @@ int registry_wait(const char *name, char **ret_record, struct err *e)
 	struct registry_entry r;
 	struct err why = { 0 };
 
-	if (find_folder(name, &r, &why) < 0) {
+	if (registry_find_folder(name, &r, &why) < 0) {
 		if (why.kind == ERR_NOT_FOUND)
 			return wait_ended(name, ret_record, e);
 		if (e)
