@@ -250,7 +250,8 @@ USES_rootfs-tools := base policy/json policy archive store sandbox/kernel sandbo
     sandbox/plan sandbox/root sandbox/launch cli/common rootfs-tools/changes rootfs-tools/layers \
     rootfs-tools/index rootfs-tools/registry rootfs-tools/build
 
-FILES_cli := apply audit audit_show belt bridge change_line changes copy_request cp diff \
+FILES_cli := apply audit audit_show belt bridge change_line changes changes_record copy_request cp \
+    diff discard \
     doctor events exec foreign_verbs stats_poll consent choose \
     remote_notes inspect copy_dest logs net_log net_main plugin plugin_install policy pool pool_client port copy_worker ps ps_row ps_usage rm run stats lifecycle \
     stream update why why_live
