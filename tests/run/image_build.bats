@@ -356,6 +356,19 @@ RUN echo out; echo err >&2' >ctx/Dockerfile
 	refused "Dockerfile:2: COPY: '\*.none' is not in the context"
 }
 
+@test "a .dockerignore that is a pipe is not waited for, and -f may be one" {
+	room ctx
+	printf 'FROM scratch\n' >ctx/Dockerfile
+	mkfifo -m 644 given # root's hutch runs as another user, who may not open root's own pipes
+	cat ctx/Dockerfile >given 3>&- &
+	started+=("$!")
+	hutch image build -f given ctx
+	[[ $status == 0 ]]
+	mkfifo -m 644 ctx/.dockerignore
+	hutch image build ctx
+	[[ $status == 125 && $stderr == *'.dockerignore: it is not a regular file'* ]]
+}
+
 @test ".dockerignore leaves out what it names" {
 	mkdir -p ctx/d/e ctx/keep
 	touch ctx/d/a.md ctx/d/README.md ctx/d/e/secret ctx/keep/x ctx/keep/y
