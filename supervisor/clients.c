@@ -198,7 +198,7 @@ static bool tell_exits(struct supervisor *s, struct client *c)
 {
 	bool has_some = false;
 
-	for (struct job *j = s->jobs.owed ? s->jobs.first : NULL; j; j = j->next) {
+	for (struct job *j = s->jobs.owed ? s->jobs.busy : NULL; j; j = j->next_busy) {
 		if (j->owner != c || !j->owes_event || outputs_is_behind(c, j))
 			continue;
 		client_exited(s, c, j);

@@ -52,12 +52,40 @@ void jobs_done(struct jobs *js)
 	*js = (struct jobs){ 0 };
 }
 
+/* Looks at the busy jobs first, since all messages of the executor are about these. */
 struct job *jobs_find(const struct jobs *js, uint32_t id)
 {
+	if (id > js->highest)
+		return NULL;
+	for (struct job *j = js->busy; j; j = j->next_busy)
+		if (j->id == id)
+			return j;
 	for (struct job *j = js->first; j; j = j->next)
 		if (j->id == id)
 			return j;
 	return NULL;
+}
+
+/* Does nothing if the job is not busy. */
+static void unlink_busy(struct jobs *js, const struct job *j)
+{
+	struct job **at = &js->busy, *before = NULL;
+
+	while (*at && *at != j) {
+		before = *at;
+		at = &before->next_busy;
+	}
+	if (!*at)
+		return;
+	*at = j->next_busy;
+	if (js->last_busy == j)
+		js->last_busy = before;
+}
+
+void jobs_rest(struct jobs *js, struct job *j)
+{
+	unlink_busy(js, j);
+	j->owner = NULL;
 }
 
 static void gone(struct jobs *js, struct job *j)
@@ -77,6 +105,7 @@ static void take_out(struct jobs *js, struct job *j)
 	*at = j->next;
 	if (js->last == j)
 		js->last = before;
+	unlink_busy(js, j);
 	if (js->passing == j)
 		js->passing = NULL;
 	gone(js, j);
@@ -93,6 +122,13 @@ int jobs_add(struct jobs *js, struct job *j, struct err *e)
 	else
 		js->first = j;
 	js->last = j;
+	if (js->last_busy)
+		js->last_busy->next_busy = j;
+	else
+		js->busy = j;
+	js->last_busy = j;
+	if (j->id > js->highest)
+		js->highest = j->id;
 	js->alive++;
 	return 0;
 }
@@ -165,7 +201,7 @@ static size_t looked_up(const struct jobs *js)
 {
 	size_t count = 0;
 
-	for (const struct job *j = js->first; j; j = j->next)
+	for (const struct job *j = js->busy; j; j = j->next_busy)
 		count += j->state == JOB_LOOKED_UP;
 	return count;
 }
@@ -209,8 +245,8 @@ void jobs_send(struct jobs *js, int64_t now)
 		connection_fds_done(&js->passing->fds);
 		js->passing = NULL;
 	}
-	for (struct job *j = js->first, *next; j && is_free(js); j = next) {
-		next = j->next;
+	for (struct job *j = js->busy, *next; j && is_free(js); j = next) {
+		next = j->next_busy;
 		if (j->state == JOB_NAMED && looked_up(js) < LOOK_UPS_MAX)
 			look_up(js, j);
 		if (j->state != JOB_WAITING)
@@ -432,8 +468,8 @@ void jobs_leave(struct jobs *js, const struct client *c, int64_t now)
 	const int64_t from = js->paused_ms ? js->paused_ms : now;
 
 	drop_waiters(js, c);
-	for (struct job *j = js->first, *next; j; j = next) {
-		next = j->next;
+	for (struct job *j = js->busy, *next; j; j = next) {
+		next = j->next_busy;
 		if (j->owner != c)
 			continue;
 		j->owner = NULL;
@@ -455,7 +491,7 @@ int64_t jobs_due(const struct jobs *js)
 {
 	int64_t due = 0;
 
-	for (const struct job *j = js->first; j && !js->paused_ms; j = j->next)
+	for (const struct job *j = js->busy; j && !js->paused_ms; j = j->next_busy)
 		due = clock_sooner(due, clock_sooner(j->deadline_ms, j->kill_ms));
 	return due;
 }
@@ -470,7 +506,7 @@ void jobs_resume(struct jobs *js, int64_t now)
 	int64_t ms = now - js->paused_ms;
 
 	js->paused_ms = 0;
-	for (struct job *j = js->first; j; j = j->next) {
+	for (struct job *j = js->busy; j; j = j->next_busy) {
 		j->deadline_ms += j->deadline_ms ? ms : 0;
 		j->kill_ms += j->kill_ms ? ms : 0;
 	}
@@ -478,7 +514,7 @@ void jobs_resume(struct jobs *js, int64_t now)
 
 void jobs_expire(struct jobs *js, int64_t now)
 {
-	for (struct job *j = js->first; j && !js->paused_ms; j = j->next) {
+	for (struct job *j = js->busy; j && !js->paused_ms; j = j->next_busy) {
 		bool is_late = clock_is_due(j->deadline_ms, now);
 		if (!is_late && !clock_is_due(j->kill_ms, now))
 			continue;

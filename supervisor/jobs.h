@@ -51,6 +51,8 @@ enum job_state {
 
 struct job {
 	uint32_t id; /* the job's id in messages to the executor and to clients */
+	struct job *next, *next_busy; /* beside the id: a search reads one cache line of
+				       * each job */
 	enum job_state state;
 	struct client *owner; /* borrowed; the client that started the job; NULL: it has
 			       * disconnected */
@@ -83,7 +85,6 @@ struct job {
 				       * when a job that got SIGHUP is killed; clock.h;
 				       * 0: never */
 	struct exited exited;
-	struct job *next;
 };
 
 /* A client's request that waits for the end of a job. */
@@ -99,6 +100,9 @@ struct waiter {
 struct jobs {
 	struct instance *instance;	  /* borrowed; the running sandbox */
 	struct job *first, *last; /* owned; in the order of the requests */
+	struct job *busy, *last_busy; /* those of them that jobs_rest() has not taken out,
+				       * in the same order */
+	uint32_t highest;	      /* the highest id that a job ever had */
 	struct waiter *waiters;	  /* owned; the requests that wait for a job's end */
 	struct job *passing;	  /* the job whose descriptors are being sent */
 	size_t alive, ended;
@@ -130,6 +134,11 @@ int jobs_add(struct jobs *js, struct job *j, struct err *e);
 void job_free(struct job *j);
 
 struct job *jobs_find(const struct jobs *js, uint32_t id);
+
+/* Takes a job out of the busy ones.  The job has ended, its output is read, and its
+ * owner knows of its end: a turn of the loop need not look at it any more.  It stays
+ * among those that are remembered, without an owner. */
+void jobs_rest(struct jobs *js, struct job *j);
 
 /* Sends the requests to start jobs, as far as the channel takes them. */
 void jobs_send(struct jobs *js, int64_t now);

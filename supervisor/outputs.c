@@ -83,7 +83,7 @@ static size_t count_fds(const struct supervisor *s)
 {
 	size_t count = 0;
 
-	for (const struct job *j = s->jobs.first; j; j = j->next)
+	for (const struct job *j = s->jobs.busy; j; j = j->next_busy)
 		count += j->fds.count + (j->capture ? capture_fds(j->capture) : 0);
 	return count;
 }
@@ -101,7 +101,7 @@ static void close_pipes(struct supervisor *s, struct job *j);
  * left behind may write on until these descriptors are needed. */
 static size_t close_oldest(struct supervisor *s)
 {
-	for (struct job *j = s->jobs.first; j; j = j->next) {
+	for (struct job *j = s->jobs.busy; j; j = j->next_busy) {
 		bool is_ours = j->state == JOB_ENDED && j->capture;
 		size_t count = is_ours ? capture_fds(j->capture) : 0;
 		if (count == 0)
@@ -265,7 +265,7 @@ static void keep_held(struct supervisor *s, struct job *j, int stream)
 
 static void keep_due(struct supervisor *s)
 {
-	for (struct job *j = s->jobs.first; j; j = j->next)
+	for (struct job *j = s->jobs.busy; j; j = j->next_busy)
 		for (int i = 0; j->capture && i < CAPTURE_STREAMS; i++)
 			if (clock_is_due(j->capture->shown_ms[i], s->now_ms))
 				keep_held(s, j, i);
@@ -355,13 +355,26 @@ static void add_places(struct supervisor *s, struct job *j)
 		add_place(&s->outputs, j, -1);
 }
 
+/* Returns whether nothing comes from or goes to the process any more.  Bytes that are
+ * held back (shown_ms) go into the ring when their descriptor is closed. */
+static bool is_quiet(const struct job *j)
+{
+	return j->state == JOB_ENDED && !j->owes_event &&
+	       (!j->capture || capture_fds(j->capture) == 0);
+}
+
 size_t outputs_watch(struct supervisor *s, struct pollfd *w)
 {
 	struct outputs *o = &s->outputs;
 
 	o->place_count = 0;
 	o->look_ms = 0;
-	for (struct job *j = s->jobs.first; j; j = j->next) {
+	for (struct job *j = s->jobs.busy, *next; j; j = next) {
+		next = j->next_busy;
+		if (is_quiet(j)) {
+			jobs_rest(&s->jobs, j);
+			continue;
+		}
 		for (int i = 0; j->capture && i < CAPTURE_STREAMS; i++)
 			o->look_ms = clock_sooner(o->look_ms, j->capture->shown_ms[i]);
 		add_places(s, j);

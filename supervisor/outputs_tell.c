@@ -326,7 +326,7 @@ void outputs_forget(struct supervisor *s, struct job *j)
 
 void outputs_leave(struct supervisor *s, struct client *c)
 {
-	for (struct job *j = s->jobs.first; j; j = j->next)
+	for (struct job *j = s->jobs.busy; j; j = j->next_busy)
 		if (j->capture && j->capture->writer == c)
 			j->capture->writer = NULL;
 	while (c->viewers)

@@ -399,6 +399,64 @@ static void so_many_are_remembered(void **state)
 	assert_non_null(jobs_find(&s->jobs, JOBS_REMEMBERED + 1));
 }
 
+/* Returns the ids of the busy jobs as digits. */
+static unsigned busy(const struct scene *s)
+{
+	unsigned digits = 0;
+	const struct job *last = NULL;
+
+	for (const struct job *j = s->jobs.busy; j; j = j->next_busy) {
+		digits = 10 * digits + j->id;
+		last = j;
+	}
+	assert_ptr_equal(s->jobs.last_busy, last);
+	return digits;
+}
+
+/* A job that rests is found, and counts among those that are remembered; a turn of the
+ * loop, or the client that goes, does not look at it. */
+static void a_job_that_rests_is_remembered_and_not_looked_at(void **state)
+{
+	struct scene *s = *state;
+
+	for (uint32_t id = 1; id <= 4; id++)
+		run(s, id, client(0));
+	assert_int_equal(busy(s), 1234);
+	for (uint32_t id = 2; id <= 4; id++)
+		assert_int_equal(say_exited(s, id), 1);
+	jobs_rest(&s->jobs, jobs_find(&s->jobs, 4));
+	assert_int_equal(busy(s), 123);
+	jobs_rest(&s->jobs, jobs_find(&s->jobs, 2));
+	assert_int_equal(busy(s), 13);
+	assert_null(jobs_find(&s->jobs, 2)->owner);
+	assert_ptr_equal(jobs_find(&s->jobs, 3)->owner, client(0));
+	run(s, 5, client(0));
+	assert_int_equal(busy(s), 135);
+	for (uint32_t id = 6; id <= JOBS_REMEMBERED + 3; id++) {
+		run(s, id, client(0));
+		assert_int_equal(say_exited(s, id), 1);
+		jobs_rest(&s->jobs, jobs_find(&s->jobs, id));
+	}
+	assert_null(jobs_find(&s->jobs, 2)); /* forgotten while it rested */
+	assert_non_null(jobs_find(&s->jobs, 3));
+	assert_int_equal(busy(s), 135);
+	jobs_leave(&s->jobs, client(0), NOW);
+	assert_null(jobs_find(&s->jobs, 3)->owner);
+}
+
+/* Numbers begin anew after 2^32, and a job with a high one may still be there. */
+static void a_job_is_found_whatever_its_number(void **state)
+{
+	struct scene *s = *state;
+
+	run(s, UINT32_MAX, client(0));
+	assert_null(jobs_find(&s->jobs, 1));
+	run(s, 1, client(0));
+	assert_non_null(jobs_find(&s->jobs, 1));
+	assert_non_null(jobs_find(&s->jobs, UINT32_MAX));
+	assert_null(jobs_find(&s->jobs, 2));
+}
+
 #define THE_END 1000 /* means the whole tree */
 
 /* Returns the signals that were sent to the executor, as numbers. */
@@ -606,6 +664,8 @@ int main(void)
 		CASE(of_one_that_is_not_found_nothing_is_left),
 		CASE(more_than_may_run_are_refused),
 		CASE(so_many_are_remembered),
+		CASE(a_job_that_rests_is_remembered_and_not_looked_at),
+		CASE(a_job_is_found_whatever_its_number),
 		CASE(a_client_that_goes_takes_what_is_its_own),
 		CASE(a_process_is_ended_when_its_time_has_come),
 		CASE(the_next_is_due_first),

@@ -260,6 +260,42 @@ static void test_the_main_process_waits_for_the_slowest_client_that_holds_it(voi
 		own_close(&ours[i]);
 }
 
+/* --- a process that has ended ------------------------------------------------------ */
+
+static bool is_busy(const struct job *of)
+{
+	const struct job *j = x.s.jobs.busy;
+
+	while (j && j != of)
+		j = j->next_busy;
+	return j != NULL;
+}
+
+/* A turn looks at each busy process, and at none that has ended when its owner has been
+ * told and nothing holds its output open any more. */
+static void test_a_process_that_has_ended_is_looked_at_until_its_output_has(void **state)
+{
+	struct pollfd w[4 * CAPTURE_STREAMS];
+	int fd;
+	struct job *j = start(NULL, &fd), *told = control_job(&x, NULL);
+
+	(void)state;
+	told->state = j->state = JOB_ENDED;
+	told->owes_event = true;
+	turn(NOW);
+	assert_true(is_busy(j) && is_busy(told));
+	told->owes_event = false;
+	assert_int_equal(write(fd, "late", 4), 4);
+	turn(NOW);
+	assert_true(is_busy(j) && !is_busy(told));
+	own_close(&fd);
+	turn(NOW);
+	assert_int_equal(j->capture->ring[0].end, 4);
+	assert_int_equal(outputs_watch(&x.s, w), 0);
+	assert_false(is_busy(j));
+	assert_ptr_equal(jobs_find(&x.s.jobs, j->id), j);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -269,6 +305,7 @@ int main(void)
 		TEST(test_a_client_that_takes_nothing_is_waited_for_a_while),
 		TEST(test_a_client_is_stuck_from_when_it_has_taken_something_last),
 		TEST(test_the_main_process_waits_for_the_slowest_client_that_holds_it),
+		TEST(test_a_process_that_has_ended_is_looked_at_until_its_output_has),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
