@@ -57,11 +57,10 @@ void lines_took(struct lines *l)
 	l->is_skipping = false;
 }
 
-uint8_t *lines_room(struct lines *l)
+uint8_t *lines_room(struct lines *l, size_t len)
 {
-	return buffer_reserve(&l->in, LINES_AT_ONCE); /* cannot fail: longer lines are
-						       * dropped, so the buffer is never
-						       * full */
+	return buffer_reserve(&l->in, len); /* cannot fail: longer lines are dropped, so
+					     * the buffer is never full */
 }
 
 void lines_added(struct lines *l, size_t n)
@@ -72,7 +71,7 @@ void lines_added(struct lines *l, size_t n)
 
 int lines_read(struct lines *l, int fd, struct err *e)
 {
-	ssize_t n = read(fd, lines_room(l), LINES_AT_ONCE);
+	ssize_t n = read(fd, lines_room(l, LINES_AT_ONCE), LINES_AT_ONCE);
 
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : err_sys(e, "read a line");

@@ -28,10 +28,10 @@ void lines_done(struct lines *l);
 int lines_read(struct lines *l, int fd, struct err *e);
 
 /* For callers that call read(2) themselves: lines_room() returns where to put at most
- * LINES_AT_ONCE bytes, and lines_added() tells how many were read; 0: the input has
- * ended. */
+ * `len` bytes, which are LINES_AT_ONCE at most, and lines_added() tells how many were
+ * read; 0: the input has ended. */
 #define LINES_AT_ONCE (64u << 10)
-uint8_t *lines_room(struct lines *l);
+uint8_t *lines_room(struct lines *l, size_t len);
 void lines_added(struct lines *l, size_t n);
 
 /* Finds the next line. Its bytes are valid until lines_took(). */

@@ -7,9 +7,15 @@
 
 #include "base/own.h"
 
+/* The room for the bytes of a new connection.  Most requests fit, and so much memory is
+ * still there from the connection before, while LINES_AT_ONCE bytes are mapped anew and
+ * unmapped again for each connection.  The first read that fills the room is the last
+ * one that is so short. */
+#define LITTLE 4096u
+
 void connection_init(struct connection *w, int fd, size_t line_max, size_t out_max)
 {
-	*w = (struct connection){ .fd = fd };
+	*w = (struct connection){ .fd = fd, .at_once = LITTLE };
 	lines_init(&w->lines, line_max);
 	buffer_init(&w->out, out_max);
 }
@@ -94,9 +100,10 @@ static void keep_fds(struct connection *w, struct msghdr *m)
  * and no control buffer sets MSG_CTRUNC if one of them came with descriptors.  In that
  * case the first byte of a line is read alone, and the others up to the end of the
  * line. */
-static size_t look_ahead(const struct connection *w, uint8_t *room, bool *ret_is_alone)
+static size_t look_ahead(const struct connection *w, struct iovec bytes,
+			 bool *ret_is_alone)
 {
-	struct iovec bytes = { room, LINES_AT_ONCE };
+	const uint8_t *room = bytes.iov_base;
 	struct msghdr m = { .msg_iov = &bytes, .msg_iovlen = 1 };
 	ssize_t n = recvmsg(w->fd, &m, MSG_DONTWAIT | MSG_PEEK);
 	const uint8_t *end;
@@ -122,19 +129,20 @@ static void add_bytes(struct connection *w, const uint8_t *bytes, size_t len)
 	lines_added(&w->lines, len);
 }
 
-/* Reads from the connection once.  *ret_is_alone: the first byte of a line was read
- * alone, and more bytes wait. */
-static bool read_once(struct connection *w, bool *ret_is_alone)
+/* Reads from the connection once, `max` bytes at most.  *ret_is_alone: the first byte of
+ * a line was read alone, and more bytes wait. */
+static bool read_once(struct connection *w, size_t max, bool *ret_is_alone)
 {
 	union {
 		char space[CMSG_SPACE(CONNECTION_FDS * sizeof(int))];
 		struct cmsghdr align;
 	} control;
-	uint8_t *room = lines_room(&w->lines);
+	uint8_t *room = lines_room(&w->lines, max);
 	if (!room)
 		return false; /* the client has closed the connection, and the last line
 			       * was not handled yet */
-	struct iovec bytes = { room, look_ahead(w, room, ret_is_alone) };
+	struct iovec bytes = { room, max };
+	bytes.iov_len = look_ahead(w, bytes, ret_is_alone);
 	struct msghdr m = { .msg_iov = &bytes,
 			    .msg_iovlen = 1,
 			    .msg_control = control.space,
@@ -145,15 +153,20 @@ static bool read_once(struct connection *w, bool *ret_is_alone)
 		return errno == EAGAIN || errno == EINTR;
 	if (n > 0)
 		keep_fds(w, &m);
+	if ((size_t)n == max)
+		w->at_once = LINES_AT_ONCE;
 	add_bytes(w, room, (size_t)n);
 	return true;
 }
 
+/* The second read has one byte less, which is what the first one has left of the room. */
 bool connection_read(struct connection *w)
 {
+	const size_t max = w->at_once;
 	bool is_alone = false;
 
-	return read_once(w, &is_alone) && (!is_alone || read_once(w, &is_alone));
+	return read_once(w, max, &is_alone) &&
+	       (!is_alone || read_once(w, max - 1, &is_alone));
 }
 
 bool connection_write(struct connection *w)

@@ -30,6 +30,7 @@ struct connection_fds {
 struct connection {
 	int fd; /* owned; the connection's socket */
 	struct lines lines;
+	size_t at_once; /* the most bytes that the next read takes */
 	struct buffer out;
 	uint64_t taken; /* number of bytes in the lines that were handled */
 	uint64_t begun; /* position in the stream of the first byte of the line that is

@@ -267,6 +267,33 @@ static void lines_with_descriptors_wait_for_each_other(void **state)
 	expect_none(s);
 }
 
+/* A request of usual length takes one page of memory, and no buffer that is made for it
+ * grows while it is read. */
+static void what_is_short_takes_little_memory(void **state)
+{
+	struct scene *s = *state;
+
+	say_text(s, "with\n", 3);
+	hear(s);
+	assert_int_equal(s->conn.lines.in.room, 4096);
+	expect_line(s, "with", 3, false);
+}
+
+/* After a read that filled its room the next ones take more at once. */
+static void what_is_long_is_read_in_larger_pieces(void **state)
+{
+	static const char much[4096 + LINES_AT_ONCE];
+	struct scene *s = *state;
+
+	say(s, much, sizeof(much), 0);
+	assert_true(connection_read(&s->conn));
+	assert_int_equal(buffer_len(&s->conn.lines.in), 4096);
+	expect_none(s);
+	assert_true(connection_read(&s->conn));
+	assert_int_equal(buffer_len(&s->conn.lines.in), LINES_AT_ONCE);
+	assert_false(is_waiting(s));
+}
+
 static void expect_too_long(struct scene *s, unsigned count, bool is_wrong)
 {
 	struct connection_fds fds;
@@ -400,6 +427,8 @@ int main(void)
 		CASE(more_than_three_are_wrong),
 		CASE(many_in_one_line_do_not_stop_it),
 		CASE(lines_with_descriptors_wait_for_each_other),
+		CASE(what_is_short_takes_little_memory),
+		CASE(what_is_long_is_read_in_larger_pieces),
 		CASE(a_long_line_is_dropped_as_it_comes),
 		CASE(a_long_line_with_wrong_descriptors_harms_no_other),
 		CASE(what_is_there_at_the_end_is_a_line),
