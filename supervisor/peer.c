@@ -123,16 +123,23 @@ static bool has_map(pid_t pid, const char *map, const char *ours)
 	return its && *ours && !strcmp(ours, its);
 }
 
+static bool has_maps(const struct peer_self *self, pid_t pid)
+{
+	return self->can_tell && has_map(pid, "uid_map", self->uid_map) &&
+	       has_map(pid, "gid_map", self->gid_map);
+}
+
 static bool is_in(const struct peer_self *self, pid_t pid)
 {
-	AUTO_FREE char *path = text_format("/proc/%d/ns/user", (int)pid);
+	char path[32];
 	struct stat its;
 
+	if (self->is_in_domain)
+		return has_maps(self, pid);
+	(void)snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
 	if (stat(path, &its) == 0)
 		return its.st_dev == self->dev && its.st_ino == self->ino;
-	return errno == EACCES && self->can_tell &&
-	       has_map(pid, "uid_map", self->uid_map) &&
-	       has_map(pid, "gid_map", self->gid_map);
+	return errno == EACCES && has_maps(self, pid);
 }
 
 int peer_check(const struct peer_self *self, int fd, struct err *e)

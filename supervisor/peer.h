@@ -18,6 +18,8 @@ struct peer_self {
 	char *uid_map, *gid_map; /* owned; our id maps, as /proc/self shows them */
 	bool can_tell; /* id maps suffice to recognize a peer in another namespace (see
 			* below) */
+	bool is_in_domain; /* this process is in a Landlock domain: the peer's namespace is
+			    * not looked at, since the kernel would refuse that */
 };
 
 /* Reads our own namespace and id maps.  If one of the files cannot be read,

@@ -604,6 +604,7 @@ static int open_doors(struct supervisor *s, struct err *e)
 						     * sandbox and can connect */
 	if (confine(s, e) < 0)
 		return -1;
+	s->self.is_in_domain = s->has_landlock;
 	lease_serve(s);
 	return 0;
 }
