@@ -262,13 +262,24 @@ static void on_started(struct visit *v, const struct message *m)
 			forward(v, signo);
 }
 
-static void on_exited(struct visit *v, struct json_view how)
+/* Takes the report of a process's end.  The supervisor sends it to the client that started
+ * the process, whether or not that client subscribes to events. */
+static void on_event(struct visit *v, struct json_view event)
 {
+	enum { EVENT, PROCESS, CODE, TIMED_OUT };
+	struct json_view_member m[] = { [EVENT] = { .key = "event" },
+					[PROCESS] = { .key = "process" },
+					[CODE] = { .key = "exit_code" },
+					[TIMED_OUT] = { .key = "timed_out" } };
 	bool timed_out = false;
-	int64_t code = EXIT_HUTCH;
+	int64_t code = EXIT_HUTCH, process;
 
-	(void)json_view_integer(json_view_get(how, "exit_code"), &code);
-	(void)json_view_bool(json_view_get(how, "timed_out"), &timed_out);
+	json_view_members(event, m, ARRAY_LEN(m));
+	if (!json_view_is(m[EVENT].value, "exited") ||
+	    !json_view_integer(m[PROCESS].value, &process) || process != v->process)
+		return;
+	(void)json_view_integer(m[CODE].value, &code);
+	(void)json_view_bool(m[TIMED_OUT].value, &timed_out);
 	if (timed_out) {
 		(void)err_set(&v->error, ERR_LIMIT,
 			      "timed out after %.1f s; the command was ended",
@@ -278,25 +289,12 @@ static void on_exited(struct visit *v, struct json_view how)
 	drain(v, (int)code & 255);
 }
 
-/* Returns whether the message reports the end of this command.  The supervisor sends
- * a process's end to the client that started it, whether or not that client
- * subscribes to events. */
-static bool is_its_end(const struct visit *v, const struct message *m)
-{
-	int64_t process;
-
-	return m->id == 0 && json_view_is(m->method, "event") &&
-	       json_view_is(json_view_get(m->params, "event"), "exited") &&
-	       json_view_integer(json_view_get(m->params, "process"), &process) &&
-	       process == v->process;
-}
-
 static void on_answer(struct visit *v, const struct message *m)
 {
 	if (v->state == ASKED && m->id == (unsigned)v->start)
 		return on_started(v, m);
-	if (v->state == RUNNING && is_its_end(v, m))
-		on_exited(v, m->params);
+	if (v->state == RUNNING && m->id == 0 && json_view_is(m->method, "event"))
+		on_event(v, m->params);
 }
 
 static void take_messages(struct visit *v)

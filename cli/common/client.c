@@ -254,13 +254,20 @@ static int broken(const struct client *c, struct err *e)
 static int read_message(const struct client *c, struct json_view line,
 			struct message *ret, struct err *e)
 {
-	const struct json_view id = json_view_get(line, "id");
+	enum { ID, ERROR, RESULT, METHOD, PARAMS };
+	struct json_view_member m[] = { [ID] = { .key = "id" },
+					[ERROR] = { .key = "error" },
+					[RESULT] = { .key = "result" },
+					[METHOD] = { .key = "method" },
+					[PARAMS] = { .key = "params" } };
 	int64_t number = 0;
 
-	*ret = (struct message){ .error = json_view_get(line, "error"),
-				 .result = json_view_get(line, "result"),
-				 .method = json_view_get(line, "method"),
-				 .params = json_view_get(line, "params") };
+	json_view_members(line, m, ARRAY_LEN(m));
+	const struct json_view id = m[ID].value;
+	*ret = (struct message){ .error = m[ERROR].value,
+				 .result = m[RESULT].value,
+				 .method = m[METHOD].value,
+				 .params = m[PARAMS].value };
 	if (json_view_integer(id, &number) && number > 0 && number <= c->last_id &&
 	    !ret->error.text != !ret->result.text) {
 		ret->id = (unsigned)number;

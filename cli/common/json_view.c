@@ -115,14 +115,18 @@ char *json_view_string(struct json_view value)
 	return text;
 }
 
-/* Returns whether the value is the string `want`, of `len` bytes; `want` needs no NUL. */
+/* Returns whether the value is the string `want`, of `len` bytes; `want` needs no NUL.
+ * A string without an escape is as long as its text, and most have none. */
 static bool is_text(struct json_view value, const char *want, size_t len)
 {
 	size_t at = 1, n;
 	char piece[4];
 
-	if (json_view_type(value) != JSON_STRING)
+	if (json_view_type(value) != JSON_STRING || value.len < 2)
 		return false;
+	if (value.len - 2 == len && !memcmp(value.text + 1, want, len) &&
+	    !memchr(want, '\\', len))
+		return true;
 	while ((n = json_decode(value.text, value.len, &at, piece)) > 0) {
 		if (n > len || memcmp(piece, want, n) != 0)
 			return false;
@@ -169,6 +173,26 @@ static struct json_view member(struct json_view object, const char *key, size_t 
 		found = place.value;
 	}
 	return found;
+}
+
+void json_view_members(struct json_view object, struct json_view_member *members,
+		       size_t count)
+{
+	struct json_view_place place = { 0 };
+
+	for (size_t i = 0; i < count; i++)
+		members[i].value = (struct json_view){ 0 }, members[i].is_twice = false;
+	if (json_view_type(object) != JSON_OBJECT)
+		return;
+	while (json_view_step(object, &place))
+		for (size_t i = 0; i < count; i++) {
+			struct json_view_member *m = &members[i];
+			if (!json_view_is(place.key, m->key))
+				continue;
+			m->is_twice = m->is_twice || m->value.text;
+			m->value = m->is_twice ? (struct json_view){ 0 } : place.value;
+			break;
+		}
 }
 
 struct json_view json_view_get(struct json_view object, const char *path)

@@ -40,6 +40,16 @@ enum json_type json_view_type(struct json_view value);
  * not agree on which of two equal keys counts. */
 struct json_view json_view_get(struct json_view object, const char *path);
 
+/* Gets several members of an object in one walk: fills in their values, as
+ * json_view_get() returns them.  The keys differ. */
+struct json_view_member {
+	const char *key; /* borrowed */
+	struct json_view value;
+	bool is_twice; /* the key occurs more than once, so there is no value */
+};
+void json_view_members(struct json_view object, struct json_view_member *members,
+		       size_t count);
+
 bool json_view_bool(struct json_view value, bool *ret);
 bool json_view_number(struct json_view value, double *ret);
 /* Gets an integer.  Returns false for a number with fraction or exponent; integers

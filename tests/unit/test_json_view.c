@@ -84,6 +84,38 @@ static const struct {
 	{ "[\"a\"]", NULL },
 };
 
+/* One walk gets each of several members, or none of those that json_view_get() does not
+ * get. */
+static void test_several_members_are_found_in_one_walk(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
+		struct json_view_member m[] = { { .key = "none" },
+						{ .key = members[i].path },
+						{ .key = "" } };
+		if (strchr(members[i].path, '.') || !*members[i].path)
+			continue;
+		const struct json_view line = scan(members[i].line);
+		const struct json_view one = json_view_get(line, members[i].path);
+		json_view_members(line, m, ARRAY_LEN(m));
+		if (m[1].value.text != one.text || m[1].value.len != one.len)
+			fail_msg("row %zu", i);
+		assert_null(m[0].value.text);
+	}
+	struct json_view_member m[] = {
+		{ .key = "b" }, { .key = "a" }, { .key = "c" }, { .key = "d" }
+	};
+	json_view_members(
+		scan("{\"a\":1,\"b\":[2],\"c\":3,\"c\":4,\"c\":5,\"x\":{\"d\":6}}"), m,
+		ARRAY_LEN(m));
+	assert_true(json_view_type(m[0].value) == JSON_ARRAY);
+	assert_true(json_view_type(m[1].value) == JSON_NUMBER);
+	assert_null(m[2].value.text);
+	assert_null(m[3].value.text);
+	json_view_members((struct json_view){ 0 }, m, ARRAY_LEN(m));
+	assert_null(m[0].value.text);
+}
+
 static void test_strings_are_decoded(void **state)
 {
 	(void)state;
@@ -305,6 +337,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_members_are_found_by_their_path),
+		cmocka_unit_test(test_several_members_are_found_in_one_walk),
 		cmocka_unit_test(test_strings_are_decoded),
 		cmocka_unit_test(test_a_string_that_is_another_is_told_from_it),
 		cmocka_unit_test(test_numbers_and_claims),
