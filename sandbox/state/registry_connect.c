@@ -25,18 +25,43 @@ static int set_patience(int fd, int seconds)
 	return setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof(time));
 }
 
-static int connect_at(int folder)
+static int connect_by(int fd, const char *path)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+	return connect(fd, (const struct sockaddr *)&address, sizeof(address));
+}
+
+/* Connects to the socket in the folder, whose own path may be longer than an address.  A
+ * path through /proc needs no change of the working directory, which may be impossible,
+ * but the kernel then makes and removes three files of /proc. */
+static int connect_in(int fd, int folder)
+{
+	AUTO_CLOSE int before = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char path[sizeof("/proc/self/fd//" STATE_DIR_SOCKET) + 10];
+
+	if (before < 0 || fchdir(folder) < 0) {
+		(void)snprintf(path, sizeof(path), "/proc/self/fd/%d/" STATE_DIR_SOCKET,
+			       folder);
+		return connect_by(fd, path);
+	}
+	const int connected = connect_by(fd, STATE_DIR_SOCKET);
+	const int sys = errno;
+	if (fchdir(before) < 0)
+		return -1;
+	errno = sys;
+	return connected;
+}
+
+static int connect_at(int folder)
+{
 	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	(void)snprintf(address.sun_path, sizeof(address.sun_path),
-		       "/proc/self/fd/%d/" STATE_DIR_SOCKET, folder);
 	/* SO_SNDTIMEO bounds connect(2) too, which waits for room in the
 	 * queue. */
 	if (fd < 0 || set_patience(fd, CONNECT_SECONDS) < 0 ||
-	    connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
-	    set_patience(fd, 0) < 0)
+	    connect_in(fd, folder) < 0 || set_patience(fd, 0) < 0)
 		return -1;
 	return fd_take(&fd);
 }

@@ -291,6 +291,27 @@ static void test_a_socket_needs_no_short_path(void **state)
 	end(&r, REGISTRY_REMOVE);
 }
 
+/* The path through /proc is for a working directory that cannot be entered again. */
+static void test_to_connect_leaves_the_working_directory(void **state)
+{
+	AUTO_FREE char *closed = scene_path(state, "closed");
+	AUTO_FREE char *before = getcwd(NULL, 0);
+	struct registry_entry r;
+
+	create("one", &r);
+	AUTO_CLOSE int server = registry_listen(&r, NULL);
+	assert_int_equal(mkdir(closed, 0700), 0);
+	for (int mode = 0700; mode >= 0; mode -= 0700) {
+		assert_int_equal(chdir(closed) | chmod(closed, (mode_t)mode), 0);
+		AUTO_CLOSE int client = registry_connect("one", NULL);
+		AUTO_FREE char *after = getcwd(NULL, 0);
+		assert_true(server >= 0 && client >= 0);
+		assert_string_equal(after, closed);
+	}
+	assert_int_equal(chmod(closed, 0700) | chdir(before), 0);
+	end(&r, REGISTRY_REMOVE);
+}
+
 /* --- lists ----------------------------------------------------------------- */
 
 static void test_without_a_state_folder_there_is_nothing(void **state)
@@ -646,6 +667,7 @@ int main(void)
 		TEST(test_the_socket_of_a_sandbox_is_reached_by_name),
 		TEST(test_a_sandbox_with_a_record_has_ended_for_clients),
 		TEST(test_a_socket_needs_no_short_path),
+		TEST(test_to_connect_leaves_the_working_directory),
 		TEST(test_without_a_state_folder_there_is_nothing),
 		TEST(test_a_waiting_sandbox_is_listed_as_waiting_until_it_is_taken),
 		TEST(test_a_list_is_sorted_and_passes_over_what_is_none),
