@@ -24,12 +24,12 @@ int64_t events_now(void)
 char *events_time(int64_t ms)
 {
 	time_t seconds = (time_t)(ms / 1000);
-	char text[32];
 	struct tm tm;
 
 	(void)gmtime_r(&seconds, &tm);
-	(void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
-	return text_format("%s.%03dZ", text, (int)(ms % 1000));
+	return text_format("%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.tm_year + 1900,
+			   tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
+			   (int)(ms % 1000));
 }
 
 const char *events_add(struct events *ev, const char *name, const char *more)
