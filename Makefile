@@ -417,7 +417,7 @@ BESIDE := base/arena base/await base/buffer base/fd_pass base/io base/json_write
   sandbox/kernel/log_level sandbox/kernel/pump sandbox/kernel/stdio \
   sandbox/kernel/terminal sandbox/launch/janitor sandbox/launch/launch \
   sandbox/launch/supervise sandbox/state/registry sandbox/state/registry_look \
-  sandbox/state/registry_name sandbox/state/state_dir store/folders
+  sandbox/state/registry_connect sandbox/state/registry_name sandbox/state/state_dir store/folders
 $(B)/hutch: $(B)/$(LINK)/cli/main.o $(BESIDE:%=$(B)/$(LINK)/%.o) $(ALLOCATOR) \
   $(if $(filter host,$(LINK)),$(B)/host/tests/short_lived.o) \
   $(call linked_rooms,cli)
