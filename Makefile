@@ -204,9 +204,9 @@ FILES_cli/common := client foreach_sandbox flags fd_flag foreign_flags option_ta
 USES_cli/common := base policy/json policy/egress policy store sandbox/kernel sandbox/state sandbox/root \
     sandbox/launch
 
-FILES_rootfs-tools/changes := apply apply_check apply_kept apply_make apply_protect apply_record \
-    changes chosen changes_stream changes_tell changes_walk kept_changes patch reader repository \
-    rmdir_check root_changes unified upper_scan
+FILES_rootfs-tools/changes := apply apply_ahead apply_check apply_job apply_kept apply_make apply_maker \
+    apply_protect apply_record changes chosen changes_stream changes_tell changes_walk kept_changes patch \
+    reader repository rmdir_check root_changes unified upper_scan
 USES_rootfs-tools/changes := base policy archive store sandbox/kernel sandbox/root cli/common
 
 FILES_actions := action action_errand action_git dedup args stderr_denials dispatcher dispatcher_attach dispatcher_audit dispatcher_env \

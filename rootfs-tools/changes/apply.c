@@ -6,6 +6,8 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "rootfs-tools/changes/apply_ahead.h"
+#include "rootfs-tools/changes/apply_maker.h"
 #include "rootfs-tools/changes/apply_parts.h"
 #include "rootfs-tools/changes/chosen.h"
 #include "rootfs-tools/changes/repository.h"
@@ -73,6 +75,15 @@ static bool is_chosen(const struct apply *a, const struct meeting *m)
 	       (m->is_on_way && chosen_is_above(a->chosen, m->path));
 }
 
+void apply_report(struct apply *a, const struct meeting *m)
+{
+	a->done++;
+	if (!apply_does_nothing(a) && m->item && m->item->kind != CHANGES_STREAM_GONE)
+		apply_record_add(a, m);
+	if (!m->is_on_way && a->on_done)
+		a->on_done(a->context, m);
+}
+
 static int meet(struct apply *a, const struct meeting *m, struct err *e)
 {
 	if (!is_chosen(a, m))
@@ -80,18 +91,17 @@ static int meet(struct apply *a, const struct meeting *m, struct err *e)
 	if (m->at < 0) /* the host has no parent folder: it was refused, or not made
 		        * because changes are only checked */
 		return apply_does_nothing(a) ? on_new_below(a, m, e) : 0;
-	int result = apply_check(a, m, e);
+	int result = apply_does_nothing(a) ? 0 : apply_ahead_add(a, m, e);
+	if (result != 0)
+		return result < 0 ? -1 : 0;
+	result = apply_check(a, m, e);
 	if (result == 0 && !apply_does_nothing(a))
 		result = apply_make(a, m, e);
 	if (result > 0)
 		remember_refused(a, m);
 	if (result != 0)
 		return result < 0 ? -1 : 0;
-	a->done++;
-	if (!apply_does_nothing(a) && m->item && m->item->kind != CHANGES_STREAM_GONE)
-		apply_record_add(a, m);
-	if (!m->is_on_way && a->on_done)
-		a->on_done(a->context, m);
+	apply_report(a, m);
 	return 0;
 }
 
@@ -111,6 +121,7 @@ int apply_begin(struct apply *a, struct err *e)
 	(void)snprintf(a->temporary, sizeof(a->temporary), APPLY_TEMPORARY "%.31s",
 		       a->id);
 	apply_find_own(a);
+	a->is_alone = !apply_maker_can_help();
 	if (apply_protect_begin(&a->protect, a->protects, a->dir, e) < 0)
 		return -1;
 	return apply_record_read(a, e);
@@ -125,7 +136,7 @@ void apply_done(struct apply *a)
 	list_done(&a->shut);
 	list_done(&a->opened);
 	own_free(&a->place.path);
-	own_free(&a->held);
+	own_free(&a->job);
 }
 
 static void sweep_folder(void *context, int at)
@@ -134,7 +145,21 @@ static void sweep_folder(void *context, int at)
 
 	own_free(&a->place.path); /* the folder may be another one of that path */
 	if (!apply_does_nothing(a))
-		apply_remove_temporary(a, at);
+		apply_remove_temporary(at, a->temporary);
+}
+
+/* Removes also what was made ahead.  An apply does that once, and only if another one was
+ * killed. */
+static void sweep_whole_folder(void *context, int at)
+{
+	struct apply *a = context;
+	struct apply_name name;
+
+	sweep_folder(a, at);
+	for (unsigned i = 0; i < APPLY_MAKER_JOBS; i++) {
+		apply_maker_name(&name, a->temporary, i);
+		apply_remove_temporary(at, name.text);
+	}
 }
 
 static void on_left_out(void *context, const char *path, const char *why)
@@ -152,6 +177,15 @@ static void on_left_out(void *context, const char *path, const char *why)
 		a->on_left_out(a->context, path, why);
 }
 
+/* The queue has files of one folder, whose descriptor is open until now. */
+static int on_other(void *context, struct err *e)
+{
+	struct apply *a = context;
+
+	a->in_row = 0;
+	return apply_ahead_finish(a, e);
+}
+
 int apply_all(struct apply *a, struct changes_stream *t, struct err *e)
 {
 	const struct changes_walk g = { .dir = a->dir,
@@ -159,9 +193,14 @@ int apply_all(struct apply *a, struct changes_stream *t, struct err *e)
 					.context = a,
 					.on_meeting = on_meeting,
 					.on_folder = sweep_folder,
+					.on_other = on_other,
 					.on_left_out = on_left_out };
+	struct err late;
 	int result = changes_walk_walk(&g, t, e);
 
+	if (apply_ahead_finish(a, result < 0 ? &late : e) < 0)
+		result = -1;
+	apply_ahead_done(a);
 	apply_close_folders(a);
 	return result;
 }
@@ -177,7 +216,7 @@ int apply_sweep(struct apply *a, struct changes_stream *t, struct err *e)
 	const struct changes_walk g = { .dir = a->dir,
 					.context = a,
 					.on_meeting = pass_over,
-					.on_folder = sweep_folder };
+					.on_folder = sweep_whole_folder };
 
 	return changes_walk_walk(&g, t, e);
 }

@@ -7,6 +7,10 @@
  * the next apply removes.  A path that already equals the sandbox's is skipped, so a
  * second apply continues where the first one ended.
  *
+ * Where there are two processors, a second process makes the temporary files of some
+ * changes ahead of their turn (rootfs-tools/changes/apply_ahead.h).  A kill may then leave
+ * some more temporary files in one folder, with numbers at the end of their names.
+ *
  * A path that was changed on the host since the sandbox began is not touched. 
  * The path's ctime tells, which no process can set: an unchanged path has a
  * ctime no later than the sandbox's beginning, or the one in the record that an
@@ -33,6 +37,8 @@
 #include "rootfs-tools/changes/apply_protect.h"
 #include "rootfs-tools/changes/changes_walk.h"
 
+struct apply_ahead;
+struct apply_job;
 struct chosen;
 struct err;
 struct repositories;
@@ -96,8 +102,12 @@ struct apply {
 	struct list opened; /* folders that get a new mode, from the top down to the
 			     * current one */
 	struct apply_place place;
-	char *held;	    /* owned: content of a small file, while it is compared */
-	size_t held_len;
+	struct apply_job *job;	   /* owned: a small file that is being made */
+	struct apply_ahead *ahead; /* owned: files that are made ahead of their turn */
+	bool is_alone;		   /* no second process makes files */
+	uint64_t files,
+		in_row; /* small files so far: of all, and since the last item that
+				 * was no file */
 	char temporary[sizeof(APPLY_TEMPORARY) + 32];
 };
 

@@ -205,7 +205,7 @@ static int refuse_with_repository(struct apply *a, struct repository *r)
 }
 
 /* Refuses a change because another change was refused or failed. */
-static int check_others(struct apply *a, const struct meeting *m, struct err *e)
+int apply_check_others(struct apply *a, const struct meeting *m, struct err *e)
 {
 	struct repository *r = repository_find(a->repositories, m->path);
 
@@ -220,7 +220,7 @@ static int check_others(struct apply *a, const struct meeting *m, struct err *e)
 
 int apply_check_new(struct apply *a, const struct meeting *m, struct err *e)
 {
-	int result = check_others(a, m, e);
+	int result = apply_check_others(a, m, e);
 
 	if (result == 0)
 		result = check_guarded(a, m, e);

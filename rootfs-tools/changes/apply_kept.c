@@ -1,5 +1,6 @@
 #include "rootfs-tools/changes/apply_kept.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
@@ -192,7 +193,14 @@ static int begin(struct apply_kept *k, struct err *e)
 	k->broken = mem_zeroed(c->count, sizeof(*k->broken));
 	k->record = openat(c->folder, COW_APPLIED,
 			   O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
-	return k->record < 0 ? err_sys(e, "make %s/" COW_APPLIED, c->path) : 0;
+	if (k->record < 0)
+		return err_sys(e, "make %s/" COW_APPLIED, c->path);
+	/* The second process of an apply that was killed dies with it, but perhaps a moment
+	 * later, and holds this lock until then (apply_ahead.h). */
+	while (flock(k->record, LOCK_EX) < 0)
+		if (errno != EINTR)
+			return err_sys(e, "lock %s/" COW_APPLIED, c->path);
+	return 0;
 }
 
 static int sweep(struct apply_kept *k, struct err *e)

@@ -14,6 +14,7 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "rootfs-tools/changes/apply_job.h"
 #include "rootfs-tools/changes/apply_parts.h"
 #include "store/rm_tree.h"
 
@@ -25,10 +26,10 @@ static const char APPEARED[] = "is being changed on this host right now";
 
 /* --- places ------------------------------------------------------------ */
 
-void apply_remove_temporary(struct apply *a, int at)
+void apply_remove_temporary(int at, const char *temporary)
 {
-	if (unlinkat(at, a->temporary, 0) < 0 && errno != ENOENT)
-		rm_tree_remove(at, a->temporary);
+	if (unlinkat(at, temporary, 0) < 0 && errno != ENOENT)
+		rm_tree_remove(at, temporary);
 }
 
 static bool is_as_it_was(const struct stat *st, const struct stat *was)
@@ -63,64 +64,62 @@ static int rename_to(int at, const char *from, const char *to, unsigned flags)
 	return renameat(at, from, at, to);
 }
 
-static int put_new(struct apply *a, const struct meeting *m)
+static int put_new(struct apply *a, const struct meeting *m, const char *temporary)
 {
-	if (rename_to(m->at, a->temporary, m->name, KERNEL_RENAME_NOREPLACE) == 0)
+	if (rename_to(m->at, temporary, m->name, KERNEL_RENAME_NOREPLACE) == 0)
 		return 0;
 	int result = errno == EEXIST ? apply_refuse(a, m->path, APPEARED)
 				     : apply_refuse_errno(a, m->path, "give it its name");
-	apply_remove_temporary(a, m->at);
+	apply_remove_temporary(m->at, temporary);
 	return result;
 }
 
 /* Exchanges the new file and the host's file.  The host's file then has the temporary
  * name, and is compared once more with the file that was checked. */
-static int put_instead(struct apply *a, const struct meeting *m)
+static int put_instead(struct apply *a, const struct meeting *m, const char *temporary)
 {
 	struct stat st;
 
-	if (rename_to(m->at, a->temporary, m->name, KERNEL_RENAME_EXCHANGE) < 0) {
+	if (rename_to(m->at, temporary, m->name, KERNEL_RENAME_EXCHANGE) < 0) {
 		int result = apply_refuse_errno(a, m->path, "give it its name");
-		apply_remove_temporary(a, m->at);
+		apply_remove_temporary(m->at, temporary);
 		return result;
 	}
-	if (!a->is_forced &&
-	    fstatat(m->at, a->temporary, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	if (!a->is_forced && fstatat(m->at, temporary, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    !is_as_it_was(&st, &m->host)) {
-		(void)rename_to(m->at, a->temporary, m->name, KERNEL_RENAME_EXCHANGE);
-		apply_remove_temporary(a, m->at);
+		(void)rename_to(m->at, temporary, m->name, KERNEL_RENAME_EXCHANGE);
+		apply_remove_temporary(m->at, temporary);
 		return apply_refuse(a, m->path, APPEARED);
 	}
-	apply_remove_temporary(a, m->at);
+	apply_remove_temporary(m->at, temporary);
 	return 0;
+}
+
+/* Gives the file, folder or link with the temporary name its own name. */
+static int put_named(struct apply *a, const struct meeting *m, const char *temporary)
+{
+	return m->exists ? put_instead(a, m, temporary) : put_new(a, m, temporary);
 }
 
 static int put_in_place(struct apply *a, const struct meeting *m)
 {
-	return m->exists ? put_instead(a, m) : put_new(a, m);
+	return put_named(a, m, a->temporary);
+}
+
+int apply_put_job(struct apply *a, const struct meeting *m, const struct apply_job *j,
+		  const char *temporary)
+{
+	if (j->end == APPLY_JOB_MADE)
+		return put_named(a, m, temporary);
+	errno = j->error;
+	return apply_refuse_errno(a, m->path,
+				  j->end == APPLY_JOB_UNMADE ? "make it" : "write it");
 }
 
 /* --- each kind ----------------------------------------------------------- */
 
-/* Sets owner, mode and time.  Keeps the group of the host's file if the kernel permits
- * that: files in a shared folder often have another group than ours. */
-static void set_up(int fd, const struct meeting *m)
-{
-	const struct timespec times[2] = {
-		{ .tv_nsec = UTIME_OMIT },
-		{ .tv_sec = m->item->mtime, .tv_nsec = m->item->mtime_ns },
-	};
-
-	if (m->exists && S_ISREG(m->host.st_mode) && m->host.st_gid != getegid() &&
-	    fchown(fd, (uid_t)-1, m->host.st_gid) < 0)
-		errno = 0; /* then the file gets our own group, as any new file does */
-	(void)fchmod(fd, MODE(m));
-	(void)futimens(fd, times); /* failure is ignored: the time matters less than
-				    * content and mode */
-}
-
-static int refuse_content(struct apply *a, const struct meeting *m,
-			  const struct err *why, struct err *e)
+int apply_refuse_content(struct apply *a, const struct meeting *m, const struct err *why,
+			 struct err *e)
 {
 	if (!m->content->is_broken)
 		return apply_refuse(a, m->path, why->text);
@@ -145,71 +144,27 @@ static int copy_content(struct apply *a, const struct meeting *m, int fd, struct
 		size += len;
 	}
 	if (len < 0)
-		return refuse_content(a, m, &why, e);
+		return apply_refuse_content(a, m, &why, e);
 	return is_hole && ftruncate(fd, size) < 0
 		       ? apply_refuse_errno(a, m->path, "write it")
 		       : 0;
 }
 
-static int write_held(struct apply *a, const struct meeting *m, int fd, struct err *e)
-{
-	(void)e;
-	return io_write_all(fd, a->held, a->held_len) == 0
-		       ? 0
-		       : apply_refuse_errno(a, m->path, "write it");
-}
-
-typedef int apply_fill(struct apply *, const struct meeting *, int fd, struct err *);
-
-/* Makes the temporary file, whose content `fill` writes.  Returns 1 if the change is
- * refused. */
-static int write_file(struct apply *a, const struct meeting *m, apply_fill *fill,
-		      struct err *e)
+/* Makes the temporary file of a large file.  Returns 1 if the change is refused. */
+static int write_file(struct apply *a, const struct meeting *m, struct err *e)
 {
 	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+	const struct apply_attributes attributes = apply_attributes_of(m);
 	AUTO_CLOSE int fd = openat(m->at, a->temporary, flags, 0600);
 
 	if (fd < 0)
 		return apply_refuse_errno(a, m->path, "make it");
-	const int result = fill(a, m, fd, e);
+	const int result = copy_content(a, m, fd, e);
 	if (result != 0)
-		apply_remove_temporary(a, m->at);
+		apply_remove_temporary(m->at, a->temporary);
 	else
-		set_up(fd, m);
+		apply_attributes_set(&attributes, fd);
 	return result;
-}
-
-/* --- one that may be there already --------------------------------------- */
-
-/* Reads a file's content into a->held, at most PIECE bytes.  The rest is dropped, which
- * is safe: the stream ends with an error if the content is longer than its announced
- * size. */
-static int hold(struct apply *a, const struct meeting *m, struct err *e)
-{
-	const uint8_t *data;
-	struct err why;
-	ssize_t len;
-
-	if (!a->held)
-		a->held = mem_new(2 * PIECE);
-	a->held_len = 0;
-	while ((len = changes_stream_read(m->content, &data, &why)) > 0) {
-		size_t room = PIECE - a->held_len;
-		size_t some = (size_t)len < room ? (size_t)len : room;
-		memcpy(a->held + a->held_len, data, some);
-		a->held_len += some;
-	}
-	return len == 0 ? 0 : refuse_content(a, m, &why, e);
-}
-
-static bool is_held(const struct apply *a, const struct meeting *m)
-{
-	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-	AUTO_CLOSE int fd = openat(m->at, m->name, flags);
-	char *there = a->held + PIECE, more;
-
-	return fd >= 0 && io_read_full(fd, there, a->held_len) == (ssize_t)a->held_len &&
-	       !memcmp(a->held, there, a->held_len) && io_read_full(fd, &more, 1) == 0;
 }
 
 /* Applies a small file.  The new content is kept in memory and compared with the host's
@@ -218,13 +173,20 @@ static bool is_held(const struct apply *a, const struct meeting *m)
  * that were freed recently. */
 static int apply_small(struct apply *a, const struct meeting *m, struct err *e)
 {
-	int result = hold(a, m, e);
+	struct err why;
+	int result = 0;
 
-	if (result == 0)
-		result = is_held(a, m) ? 1 : apply_check_unchanged(a, m);
-	if (result == 0)
-		result = write_file(a, m, write_held, e);
-	return result == 0 ? put_in_place(a, m) : result;
+	if (!a->job)
+		a->job = mem_new(sizeof(*a->job));
+	if (apply_job_fill(a->job, m, &why) < 0)
+		return apply_refuse_content(a, m, &why, e);
+	if (m->may_be_same)
+		result = apply_job_is_same(a->job, m->at) ? 1
+							  : apply_check_unchanged(a, m);
+	if (result != 0)
+		return result;
+	apply_job_make(a->job, m->at, a->temporary);
+	return apply_put_job(a, m, a->job, a->temporary);
 }
 
 static bool is_same_file(int at, const char *one, const char *two)
@@ -248,7 +210,7 @@ static bool is_same_file(int at, const char *one, const char *two)
  * compared. */
 static int apply_large(struct apply *a, const struct meeting *m, struct err *e)
 {
-	int result = write_file(a, m, copy_content, e);
+	int result = write_file(a, m, e);
 
 	if (result != 0)
 		return result;
@@ -256,17 +218,17 @@ static int apply_large(struct apply *a, const struct meeting *m, struct err *e)
 							    : apply_check_unchanged(a, m);
 	if (result == 0)
 		return put_in_place(a, m);
-	apply_remove_temporary(a, m->at);
+	apply_remove_temporary(m->at, a->temporary);
 	return result;
 }
 
 static int apply_file(struct apply *a, const struct meeting *m, struct err *e)
 {
-	if (m->may_be_same && m->item->size <= PIECE)
+	if (apply_job_can(m))
 		return apply_small(a, m, e);
 	if (m->may_be_same)
 		return apply_large(a, m, e);
-	int result = write_file(a, m, copy_content, e);
+	int result = write_file(a, m, e);
 	return result == 0 ? put_in_place(a, m) : result;
 }
 
@@ -305,7 +267,7 @@ static int apply_folder(struct apply *a, const struct meeting *m, struct err *e)
 	if (mkdirat(m->at, a->temporary, 0700) < 0)
 		return apply_refuse_errno(a, m->path, "make it");
 	if (set_mode(a, m, a->temporary)) {
-		apply_remove_temporary(a, m->at);
+		apply_remove_temporary(m->at, a->temporary);
 		return 1;
 	}
 	return put_in_place(a, m);
@@ -333,7 +295,7 @@ static int apply_removal(struct apply *a, const struct meeting *m, struct err *e
 		(void)rename_to(m->at, a->temporary, m->name, KERNEL_RENAME_NOREPLACE);
 		return apply_refuse(a, m->path, APPEARED);
 	}
-	apply_remove_temporary(a, m->at);
+	apply_remove_temporary(m->at, a->temporary);
 	return put_back(a, m);
 }
 

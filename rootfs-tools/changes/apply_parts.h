@@ -6,11 +6,15 @@
 
 #include "rootfs-tools/changes/apply.h"
 
+struct apply_job;
 struct err;
 struct stat;
 
 /* Returns whether changes are only checked, and none is made. */
 bool apply_does_nothing(const struct apply *a);
+
+/* Counts, records and reports a change that was made. */
+void apply_report(struct apply *a, const struct meeting *m);
 
 /* Refuses the change of `path`.  `why` is a sentence without its subject, such as "is a
  * FIFO".  apply_refuse_errno() takes the reason from errno; `what` is the step that
@@ -42,6 +46,9 @@ void apply_find_own(struct apply *a);
 
 int apply_check(struct apply *a, const struct meeting *m, struct err *e);
 
+/* Checks only whether another refused change keeps this one from being made. */
+int apply_check_others(struct apply *a, const struct meeting *m, struct err *e);
+
 /* Checks, like apply_check(), a path whose parent folder the host does not have. */
 int apply_check_new(struct apply *a, const struct meeting *m, struct err *e);
 
@@ -53,8 +60,18 @@ int apply_check_unchanged(struct apply *a, const struct meeting *m);
 
 int apply_make(struct apply *a, const struct meeting *m, struct err *e);
 
+/* Puts the temporary file that a job has made in its place, or refuses the change because
+ * the job has made none. */
+int apply_put_job(struct apply *a, const struct meeting *m, const struct apply_job *j,
+		  const char *temporary);
+
+/* Refuses the change because the stream did not send the file's content; -1 if the stream
+ * is broken. */
+int apply_refuse_content(struct apply *a, const struct meeting *m, const struct err *why,
+			 struct err *e);
+
 /* Removes the file or folder with the temporary name in the folder `at`. */
-void apply_remove_temporary(struct apply *a, int at);
+void apply_remove_temporary(int at, const char *temporary);
 
 /* Sets the final modes of the folders that deny their owner access.  Called at the end
  * of an apply. */

@@ -255,6 +255,9 @@ static int take(struct walk *w, const struct changes_stream_item *i, struct err 
 		pass_over(w, i);
 		return 0;
 	}
+	if (i->kind != CHANGES_STREAM_FILE && w->g->on_other &&
+	    w->g->on_other(w->g->context, e) < 0)
+		return -1;
 	if (i->kind == CHANGES_STREAM_FOLDER_END)
 		return leave_folder(w, e);
 	if (i->kind == CHANGES_STREAM_LEFT_OUT) {

@@ -46,6 +46,9 @@ struct changes_walk {
 	void *context;
 	/* Called for each difference; -1 ends the walk with its error. */
 	int (*on_meeting)(void *context, const struct meeting *m, struct err *e);
+	/* Called before each item that is no file, thus before the walk enters or leaves a
+	 * folder; -1 ends the walk with its error.  May be NULL. */
+	int (*on_other)(void *context, struct err *e);
 	/* Called for each host folder that is walked, before its entries.  May
 	 * be NULL. */
 	void (*on_folder)(void *context, int folder);

@@ -1,6 +1,7 @@
 #!/usr/bin/env -S python3 -SE
-"""killed_amid.py FOLDER CHANGES COMMAND...: runs the command and kills it once that many
-changes were seen in the folder and below; with 0 changes never.
+"""killed_amid.py [--child] FOLDER CHANGES COMMAND...: runs the command and kills it once that
+many changes were seen in the folder and below; with 0 changes never.  With --child, kills
+instead the child that the command has started last, and waits for the command.
 
 Prints how many changes it has seen.  The exit code is the command's, or 137.
 In this way a test kills at a random step of the work.  A random time could be
@@ -9,6 +10,7 @@ over, on a busy machine, before any work has begun.
 import ctypes
 import os
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -52,16 +54,31 @@ class Watch:
         return count
 
 
+def kill_last_child(pid):
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children") as children:
+            pids = children.read().split()
+        if pids:
+            os.kill(int(pids[-1]), signal.SIGKILL)
+    except (FileNotFoundError, ProcessLookupError):
+        pass  # the command, or the child, has ended meanwhile
+
+
 def main():
-    limit, seen = int(sys.argv[2]), 0
-    watch = Watch(sys.argv[1])
-    process = subprocess.Popen(sys.argv[3:], stdin=subprocess.DEVNULL)
+    is_child = sys.argv[1] == "--child"
+    folder, limit, *command = sys.argv[1 + is_child:]
+    limit, seen = int(limit), 0
+    watch = Watch(folder)
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
     ended = os.pidfd_open(process.pid)
     while ended not in (ready := select.select([watch.fd, ended], [], [])[0]):
         seen += watch.changes()
         if 0 < limit <= seen:
-            process.kill()
-            break
+            if not is_child:
+                process.kill()
+                break
+            kill_last_child(process.pid)
+            limit = 0
     if watch.fd in ready and ended in ready:
         seen += watch.changes()
     code = process.wait()

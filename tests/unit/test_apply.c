@@ -1,6 +1,7 @@
 /* apply: the changes in an upper layer are made in a folder of the host,
  * whatever the layer says and whatever other processes do to the folder
  * meanwhile. */
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,6 +17,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "rootfs-tools/changes/apply.h"
+#include "rootfs-tools/changes/apply_maker.h"
 #include "rootfs-tools/changes/chosen.h"
 #include "rootfs-tools/changes/repository.h"
 #include "tests/patience.h"
@@ -78,6 +80,8 @@ struct heard {
 	bool asks; /* the sender is asked for the content of each file */
 	void (*hook)(void **state, const char *path); /* called after each file */
 	void **state;
+	const struct apply *apply;
+	size_t ahead; /* how many files were made while a second process was there */
 };
 
 static void on_done(void *context, const struct meeting *m)
@@ -85,6 +89,7 @@ static void on_done(void *context, const struct meeting *m)
 	struct heard *h = context;
 
 	list_addf(&h->done, "%c %s", m->kind, m->path);
+	h->ahead += h->apply->ahead != NULL;
 	if (h->hook)
 		h->hook(h->state, m->path);
 }
@@ -114,6 +119,7 @@ static int apply(void **state, struct apply *a, struct heard *h)
 
 	assert_true(dir >= 0 && changes >= 0);
 	h->state = state;
+	h->apply = a;
 	a->dir = dir;
 	a->id = ID;
 	if (!a->repositories)
@@ -522,6 +528,159 @@ static void test_one_that_fails_is_the_last_and_the_others_are_named(void **stat
 	heard_done(&h);
 }
 
+/* --- ahead of their turn ------------------------------------------------------------- */
+
+/* Many files of the folder d: each third one is new, each third one changed, and each
+ * third one the same. */
+#define MANY 300
+
+static void many_files(void **state)
+{
+	scene_dir(state, "upper/d");
+	scene_dir(state, "host/d");
+	for (int i = 0; i < MANY; i++) {
+		AUTO_FREE char *upper = text_format("upper/d/%03d", i);
+		const char *host = upper + strlen("upper/");
+		AUTO_FREE char *there = text_format("host/%s", host);
+		scene_file(state, upper, "new");
+		if (i % 3)
+			scene_file(state, there, i % 3 == 1 ? "old" : "new");
+	}
+}
+
+/* Checks that the first `count` of the many files were made, and reported in their order,
+ * and that no other was touched, but `except`. */
+static void check_many(void **state, const struct heard *h, int count, int except)
+{
+	size_t seen = 0;
+
+	for (int i = 0; i < MANY; i++) {
+		AUTO_FREE char *path = text_format("host/d/%03d", i);
+		AUTO_FREE char *line = text_format("%c d/%03d", i % 3 ? 'M' : 'A', i);
+		if (i == except)
+			continue;
+		if (i < count && i % 3 != 2)
+			assert_string_equal(h->done.items[seen++], line);
+		if (i < count || i % 3 == 2)
+			scene_check_text(state, path, "new");
+		else if (i % 3 == 1)
+			scene_check_text(state, path, "old");
+		else
+			assert_false(scene_has(state, path));
+	}
+	assert_int_equal(h->done.count, seen);
+	for (unsigned i = 0; i < APPLY_MAKER_JOBS; i++) {
+		struct apply_name name;
+		apply_maker_name(&name, "host/d/" TEMPORARY, i);
+		assert_false(scene_has(state, name.text));
+	}
+	no_temporary(state, "host/d");
+}
+
+static void test_files_that_are_made_ahead_are_reported_in_their_order(void **state)
+{
+	struct heard h = { 0 };
+	struct apply a = { .started_ns = LATEST, .record = -1 };
+
+	many_files(state);
+	assert_int_equal(apply(state, &a, &h), 0);
+	assert_int_equal(a.refused, 0);
+	assert_int_equal(h.ahead > 0, apply_maker_can_help());
+	check_many(state, &h, MANY, -1);
+	heard_done(&h);
+}
+
+static void test_on_one_processor_no_second_process_helps(void **state)
+{
+	struct heard h = { 0 };
+	struct apply a = { .started_ns = LATEST, .record = -1 };
+	cpu_set_t all, one;
+
+	many_files(state);
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+	CPU_ZERO(&one);
+	for (int i = 0; !CPU_COUNT(&one); i++)
+		if (CPU_ISSET(i, &all))
+			CPU_SET(i, &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	assert_int_equal(apply(state, &a, &h), 0);
+	assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
+	assert_int_equal(h.ahead, 0);
+	check_many(state, &h, MANY, -1);
+	heard_done(&h);
+}
+
+static void put_theirs_ahead(void **state, const char *path)
+{
+	if (!strcmp(path, "d/120"))
+		scene_file(state, "host/d/150", "theirs");
+}
+
+/* 150 is new and is in the queue when it appears on the host, with more behind it. */
+static void test_a_file_that_fails_after_it_was_made_ahead_is_the_last(void **state)
+{
+	struct heard h = { .hook = put_theirs_ahead };
+	struct apply a = { .started_ns = LATEST, .record = -1, .is_whole = true };
+
+	many_files(state);
+	assert_int_equal(apply(state, &a, &h), 0);
+	assert_string_equal(h.refused.items[0],
+			    "d/150: is being changed on this host right now");
+	assert_string_equal(h.refused.items[1],
+			    "d/151: was not tried, since another one failed");
+	assert_int_equal(h.refused.count, 1 + (MANY - 150) / 3 * 2 - 1);
+	scene_check_text(state, "host/d/150", "theirs");
+	check_many(state, &h, 150, 150);
+	heard_done(&h);
+}
+
+static void write_theirs_ahead(void **state, const char *path)
+{
+	if (!strcmp(path, "d/120"))
+		scene_file(state, "host/d/151", "theirs");
+}
+
+static void test_a_file_that_is_written_after_it_was_made_ahead_is_put_back(void **state)
+{
+	struct heard h = { .hook = write_theirs_ahead };
+	struct apply a = { .started_ns = LATEST, .record = -1 };
+
+	many_files(state);
+	assert_int_equal(apply(state, &a, &h), 0);
+	check_refused(&h, "d/151: is being changed");
+	scene_check_text(state, "host/d/151", "theirs");
+	check_many(state, &h, MANY, 151);
+	heard_done(&h);
+}
+
+static void test_what_a_killed_apply_made_ahead_is_swept(void **state)
+{
+	AUTO_FREE char *host = scene_path(state, "host"),
+		       *upper = scene_path(state, "upper");
+	AUTO_CLOSE int dir = open(host, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	AUTO_CLOSE int changes = open(upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct apply a = { .dir = dir, .id = ID, .record = -1 };
+	struct changes_stream t;
+	struct err e;
+
+	scene_dir(state, "upper/d");
+	scene_dir(state, "host/d");
+	scene_file(state, "host/d/" TEMPORARY, "half");
+	scene_file(state, "host/d/" TEMPORARY "-0", "half");
+	scene_file(state, "host/d/" TEMPORARY "-63", "half");
+	scene_file(state, "host/d/other", "theirs");
+	assert_int_equal(apply_begin(&a, &e), 0);
+	if (changes_stream_begin_bare(&t, changes, &e) == 0 &&
+	    apply_sweep(&a, &t, &e) < 0)
+		print_message("%s\n", e.text);
+	changes_stream_done(&t);
+	apply_done(&a);
+	no_temporary(state, "host/d");
+	assert_false(scene_has(state, "host/d/" TEMPORARY "-0"));
+	assert_false(scene_has(state, "host/d/" TEMPORARY "-63"));
+	assert_true(scene_has(state, "host/d/other"));
+}
+
 /* --- in the middle ------------------------------------------------------------------ */
 
 /* Replaces a folder of the host by a symbolic link just before its changes are made. */
@@ -704,6 +863,11 @@ int main(void)
 		TEST(test_a_probe_doubts_what_only_content_can_tell),
 		TEST(test_a_probe_doubts_what_is_to_be_refused),
 		TEST(test_one_that_fails_is_the_last_and_the_others_are_named),
+		TEST(test_files_that_are_made_ahead_are_reported_in_their_order),
+		TEST(test_on_one_processor_no_second_process_helps),
+		TEST(test_a_file_that_fails_after_it_was_made_ahead_is_the_last),
+		TEST(test_a_file_that_is_written_after_it_was_made_ahead_is_put_back),
+		TEST(test_what_a_killed_apply_made_ahead_is_swept),
 		TEST(test_a_link_that_takes_a_folders_place_leads_nowhere),
 		TEST(test_a_file_that_is_written_during_its_replacement_is_put_back),
 		TEST(test_a_file_that_appears_in_a_new_folder_is_left),
