@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "rootfs-tools/changes/apply_maker.h"
+#include "tests/patience.h"
 #include "tests/unit/archive.h"
 
 #define TEMPORARY ".made"
@@ -187,6 +188,12 @@ static void test_the_files_of_jobs_that_are_not_taken_are_removed(void **state)
 	check_empty(state);
 }
 
+static bool is_made(void *context)
+{
+	return scene_has(context, "host/" TEMPORARY "-0");
+}
+
+/* The second process has closed its other descriptors when it has made a file. */
 static void test_a_lock_is_held_until_the_second_process_has_ended(void **state)
 {
 	AUTO_FREE char *path = scene_path(state, "lock");
@@ -197,6 +204,8 @@ static void test_a_lock_is_held_until_the_second_process_has_ended(void **state)
 	assert_int_equal(flock(mine, LOCK_EX), 0);
 	start(state, &m, mine);
 	own_close(&mine);
+	put_one(&m, "");
+	patience_wait(is_made, state);
 	assert_int_equal(flock(others, LOCK_EX | LOCK_NB), -1);
 	apply_maker_end(&m);
 	assert_int_equal(flock(others, LOCK_EX | LOCK_NB), 0);
