@@ -53,13 +53,16 @@ void apply_record_add(struct apply *a, const struct meeting *m)
 
 	if (fstatat(m->at, m->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
-	AUTO_FREE char *when = time_text(&st);
-	inodes_put(&a->applied, &st, when);
-	AUTO_FREE char *line = text_format("%llu %llu %s\n",
-					   (unsigned long long)st.st_dev,
-					   (unsigned long long)st.st_ino, when);
+	/* "DEV INO CTIME\n": the time is formatted once, for the record and the set. */
+	AUTO_FREE char *line =
+		text_format("%llu %llu %lld.%09ld\n", (unsigned long long)st.st_dev,
+			    (unsigned long long)st.st_ino, (long long)st.st_ctim.tv_sec,
+			    st.st_ctim.tv_nsec);
+	const size_t len = strlen(line);
 	if (a->record >= 0)
-		(void)io_write_all(a->record, line, strlen(line));
+		(void)io_write_all(a->record, line, len);
+	line[len - 1] = '\0';
+	inodes_put(&a->applied, &st, strrchr(line, ' ') + 1);
 }
 
 bool apply_is_changed(const struct apply *a, const struct stat *st)
