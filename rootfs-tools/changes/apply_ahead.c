@@ -13,7 +13,7 @@
 /* Small files that are made without a second process: the first ones of all, since its
  * start takes longer, and the first ones in each folder, since sending the folder does. */
 #define FIRST_OF_ALL 64
-#define FIRST_IN_ROW 8
+#define FIRST_IN_ROW 4
 
 /* A change in the queue, with a copy of what the walk would overwrite. */
 struct waiting {
