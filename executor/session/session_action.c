@@ -100,12 +100,14 @@ static pid_t foreground_of(const struct session *s)
 	return ioctl(s->shell.terminal.master, TIOCGPGRP, &group) == 0 ? group : 0;
 }
 
-/* Returns true if the ^C that was just typed may have no effect.  A shell's loop (`while
- * true; do date; done`) goes on if its program was ending by itself when ^C came, had not
- * called execve(2) yet, or had just ended: the shell sees a program that ended normally.
+/* Returns true if a ^C that is typed now may have no effect.  A shell's loop (`while
+ * true; do date; done`) goes on if its program is ending by itself when ^C comes, has not
+ * called execve(2) yet, or has just ended: the shell sees a program that ended normally.
  * Therefore the foreground is checked a moment later, and if another program is there, ^C
  * is typed again.  This is not done for a program that handles SIGINT: it may end
- * normally, and the loop goes on as in any terminal. */
+ * normally, and the loop goes on as in any terminal.  Must be called before the key is
+ * typed: a program that has handled the key may already have ended when /proc is read,
+ * and the second ^C would interrupt the next command. */
 static bool may_be_lost(const struct session *s, pid_t group)
 {
 	const pid_t shell = s->shell.leader;
@@ -127,11 +129,11 @@ static void send_signal(struct session *s, int64_t now)
 	s->was_shell = s->proc >= 0 &&
 		       tree_compare_arguments(s->proc, group, s->shell.leader) ==
 			       TREE_SAME_ARGUMENTS;
+	s->hit_due = may_be_lost(s, group) ? now + HIT_MS : INT64_MAX;
 	(void)shell_type(&s->shell, &s->key, 1); /* fails if the queue is full, since the
 						  * program does not read; a cancellation
 						  * still kills the program */
 	shell_ask_again(&s->shell);
-	s->hit_due = may_be_lost(s, group) ? now + HIT_MS : INT64_MAX;
 }
 
 static void type_signal(struct session *s, int64_t now)

@@ -9,8 +9,14 @@
 
 #include <cmocka.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <pty.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -332,6 +338,66 @@ static void test_a_lost_key_is_looked_after_while_its_command_runs(void **state)
 	assert_int_equal(session_overdue(s, 1500), 0);
 }
 
+/* Plays a program that handles ^C and then ends at once: the caller's folder has the FIFO
+ * PID/status, which shows a handler of SIGINT until the program's terminal has input. */
+static _Noreturn void run_program_ended_by_key(void)
+{
+	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+	char folder[16];
+
+	(void)snprintf(folder, sizeof(folder), "%d", (int)getpid());
+	if (mkdir(folder, 0700) < 0 || chdir(folder) < 0 || mkfifo("status", 0600) < 0 ||
+	    write(STDOUT_FILENO, "x", 1) != 1)
+		_exit(1);
+	int status =
+		open("status", O_WRONLY); /* waits for the executor to open the file */
+	(void)dprintf(status, "Name:\tx\nSigIgn:\t0\nSigCgt:\t%x\n",
+		      poll(&input, 1, 0) == 0 ? 1u << (SIGINT - 1) : 0);
+	(void)close(status);
+	for (;;)
+		(void)pause();
+}
+
+/* If the executor looked only after it had typed the key, the program would seem to
+ * handle no SIGINT, and a second ^C would interrupt the program that comes next. */
+static void
+test_a_program_that_a_key_ends_is_looked_at_before_the_key_is_typed(void **state)
+{
+	struct stage *st = *state;
+	struct session *s = &st->session;
+	const struct run_request key = { .session = 1,
+					 .kind = RUN_KEY,
+					 .text = { (const uint8_t *)"C-c", 3 } };
+	char folder[] = "/tmp/test_session_due.XXXXXX", path[64], ready;
+	struct termios raw = { .c_cflag = CS8 | CREAD };
+
+	assert_non_null(mkdtemp(folder));
+	assert_int_equal(chdir(folder), 0);
+	pid_t program = forkpty(&s->shell.terminal.master, NULL, &raw, NULL);
+	assert_true(program >= 0);
+	if (program == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+		run_program_ended_by_key();
+	}
+	assert_int_equal(read(s->shell.terminal.master, &ready, 1), 1);
+	s->proc = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	session_run(s, 7, &key, T0);
+	session_expire(s, s->key_due);
+	assert_int_equal(s->hit, program);
+	assert_int_equal(s->key_due, NEVER);
+	assert_int_equal(s->hit_due, NEVER);
+	assert_int_equal(kill(program, SIGKILL), 0);
+	assert_int_equal(waitpid(program, NULL, 0), program);
+	own_close(&s->proc);
+	own_close(&s->shell.terminal.master);
+	assert_int_equal(chdir("/"), 0);
+	(void)snprintf(path, sizeof(path), "%s/%d/status", folder, (int)program);
+	assert_int_equal(unlink(path), 0);
+	*strrchr(path, '/') = '\0';
+	assert_int_equal(rmdir(path), 0);
+	assert_int_equal(rmdir(folder), 0);
+}
+
 /* A shell that does not begin in time is killed.  The session learns of its death as
  * of any other, and starts another shell. */
 static void test_a_shell_that_does_not_begin_in_time_is_killed(void **state)
@@ -559,6 +625,7 @@ int main(void)
 		TEST(test_a_shell_that_begins_has_its_time_and_no_other),
 		TEST(test_a_shell_in_a_shell_is_looked_at_when_its_time_has_come),
 		TEST(test_a_lost_key_is_looked_after_while_its_command_runs),
+		TEST(test_a_program_that_a_key_ends_is_looked_at_before_the_key_is_typed),
 		TEST(test_a_shell_that_does_not_begin_in_time_is_killed),
 		TEST(test_an_action_has_its_time_while_a_shell_begins),
 		TEST(test_a_key_that_is_a_signal_waits_until_the_command_has_begun),
