@@ -33,6 +33,11 @@ server_of() {
 	done
 }
 
+# command_of PID: prints the command that this hutch has launched, the only child of pid 1.
+command_of() {
+	pgrep -P "$(pgrep -P "$1" -f hutch-executor)"
+}
+
 # pid_of_one: prints the host's pid of pid 1 of the sandbox, from $output of hutch inspect.
 pid_of_one() {
 	grep -oE '"pid": ?[0-9]+' <<<"$output" | grep -oE '[0-9]+$'
@@ -143,7 +148,8 @@ x
 	start --image dir:img sh -c 'echo there; exec sleep 1000'
 	said there
 	server=$(server_of "$pid")
-	[ -n "$server" ]
+	command=$(command_of "$pid")
+	[ -n "$server" ] && [ -n "$command" ]
 	has_status() {
 		grep -qE "^$1:	+$2$" "/proc/$server/status" || { grep "^$1" "/proc/$server/status"; return 1; }
 	}
@@ -158,7 +164,8 @@ x
 	done
 	has_status NSpid "$server	1"
 	for ns in user mnt pid net ipc uts cgroup; do
-		for other in self "$pid" "$(pgrep -x -f 'sleep 1000' -P "$(pgrep -P "$pid" -f hutch-executor)")"; do
+		for other in self "$pid" "$command"; do
+			[ -e "/proc/$other/ns/$ns" ]
 			[ "$(readlink "/proc/$server/ns/$ns")" != "$(readlink "/proc/$other/ns/$ns")" ]
 		done
 	done
