@@ -340,6 +340,12 @@ state_of() {
 	find "$@" -type f -exec sha256sum {} + | sort
 }
 
+# mounts_of_test: prints the host's mounts that have $T in their paths or options.  Other programs
+# mount and unmount at any time.
+mounts_of_test() {
+	grep -F "$T" /proc/self/mountinfo || true
+}
+
 # needs_static: skips the test for a program with sanitizers, which is dynamic:
 # it runs only where its libraries are, and where the calls that the sanitizer
 # needs are permitted.

@@ -55,7 +55,7 @@ crowd_script() {
 left_by_hutch() {
 	state_of "$T"
 	find "/tmp/hutch-$who" 2>/dev/null || true # there may be none
-	cat /proc/self/mountinfo
+	mounts_of_test
 }
 
 @test "39: SIGKILL of hutch leaves no mount, folder or file" {
