@@ -6,12 +6,17 @@
 set -u
 source "${BASH_SOURCE[0]%/*}/helpers.bash"
 hutch=$1
+# Other programs mount and unmount at any time.  So root's launches are in a mount namespace of
+# their own; other users cannot mount anything here.
+if is_root && [[ -z ${APART:-} ]]; then
+	exec env APART=1 unshare -m "$0" "$@"
+fi
 launches=${LAUNCHES:-500}
 at_once=8
 
 # Values that must not change at all.
 exact() {
-	cat /proc/self/mountinfo
+	! is_root || cat /proc/self/mountinfo
 	for folder in "$XDG_RUNTIME_DIR" "$HOME/.cache/hutch" "$HOME/.local/share/hutch"; do
 		find "$folder" 2>/dev/null
 	done
