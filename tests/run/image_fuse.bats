@@ -149,7 +149,8 @@ x
 	said there
 	server=$(server_of "$pid")
 	command=$(command_of "$pid")
-	[ -n "$server" ] && [ -n "$command" ]
+	[ -n "$server" ]
+	[ -n "$command" ]
 	has_status() {
 		grep -qE "^$1:	+$2$" "/proc/$server/status" || { grep "^$1" "/proc/$server/status"; return 1; }
 	}
