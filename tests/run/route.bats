@@ -6,6 +6,8 @@ load helpers
 
 setup() {
 	begin
+	# The router's filter ends the thread by which LeakSanitizer looks, and which it waits for.
+	export ASAN_OPTIONS=detect_leaks=0
 	image img
 	url='' inner='' router=''
 	pids=() ports=()
@@ -66,11 +68,10 @@ kill_pod() {
 	done
 }
 
-# route [OPTION...]: starts the router as $router, at $url and with /metrics at $inner.  Its
-# confinement ends the thread by which LeakSanitizer would look, and which that waits for.
+# route [OPTION...]: starts the router as $router, at $url and with /metrics at $inner.
 route() {
 	mkfifo said
-	env --default-signal ASAN_OPTIONS=detect_leaks=0 "$HUTCH" route --listen 127.0.0.1:0 --metrics 127.0.0.1:0 \
+	env --default-signal "$HUTCH" route --listen 127.0.0.1:0 --metrics 127.0.0.1:0 \
 		--pod "hutch-0=127.0.0.1:${ports[0]}" --pod "hutch-1=127.0.0.1:${ports[1]}" \
 		--pod "hutch-2=127.0.0.1:${ports[2]}" "$@" >said 2>err 3>&- </dev/null &
 	router=$!
