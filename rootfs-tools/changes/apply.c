@@ -177,7 +177,7 @@ static void on_left_out(void *context, const char *path, const char *why)
 		a->on_left_out(a->context, path, why);
 }
 
-/* The queue has files of one folder, whose descriptor is open until now. */
+/* The queue has files of one folder only. */
 static int on_other(void *context, struct err *e)
 {
 	struct apply *a = context;

@@ -15,7 +15,8 @@
 #define FIRST_OF_ALL 64
 #define FIRST_IN_ROW 4
 
-/* A change in the queue, with a copy of what the walk would overwrite. */
+/* A change in the queue, with a copy of what the walk would overwrite.  Its folder is the
+ * maker's descriptor, since the walk closes its own when it ends with an error. */
 struct waiting {
 	struct meeting meeting;
 	struct changes_stream_item item;
@@ -69,8 +70,10 @@ static struct waiting *place_of(struct apply_ahead *q, uint32_t number)
 	return &q->waiting[number % APPLY_MAKER_JOBS];
 }
 
-static void keep(struct waiting *w, const struct meeting *m)
+static void keep(struct apply_ahead *q, const struct meeting *m)
 {
+	struct waiting *w = place_of(q, q->maker.next);
+
 	w->path = text_copy(m->path);
 	w->item = *m->item;
 	w->item.path = w->path;
@@ -80,6 +83,7 @@ static void keep(struct waiting *w, const struct meeting *m)
 	w->meeting.path = w->item.path;
 	w->meeting.name = w->item.name;
 	w->meeting.item = &w->item;
+	w->meeting.at = q->maker.at;
 	w->meeting.content = NULL;
 }
 
@@ -166,7 +170,7 @@ int apply_ahead_add(struct apply *a, const struct meeting *m, struct err *e)
 		return -1;
 	if (apply_job_fill(apply_maker_next(&q->maker), m, &why) < 0)
 		return refuse(a, m, &why, e);
-	keep(place_of(q, q->maker.next), m);
+	keep(q, m);
 	apply_maker_put(&q->maker);
 	return 1;
 }

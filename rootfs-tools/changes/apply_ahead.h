@@ -15,7 +15,7 @@ struct meeting;
  * there, and the queue is empty; -1 if the walk ends with the error. */
 int apply_ahead_add(struct apply *a, const struct meeting *m, struct err *e);
 
-/* Makes all changes that are in the queue.  The queue's folder must still be open. */
+/* Makes all changes that are in the queue. */
 int apply_ahead_finish(struct apply *a, struct err *e);
 
 /* Ends the second process, and removes the files that it has made in vain. */

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 #include <sys/inotify.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
@@ -548,6 +549,16 @@ static void many_files(void **state)
 	}
 }
 
+static void check_no_temporaries(void **state)
+{
+	for (unsigned i = 0; i < APPLY_MAKER_JOBS; i++) {
+		struct apply_name name;
+		apply_maker_name(&name, "host/d/" TEMPORARY, i);
+		assert_false(scene_has(state, name.text));
+	}
+	no_temporary(state, "host/d");
+}
+
 /* Checks that the first `count` of the many files were made, and reported in their order,
  * and that no other was touched, but `except`. */
 static void check_many(void **state, const struct heard *h, int count, int except)
@@ -569,12 +580,7 @@ static void check_many(void **state, const struct heard *h, int count, int excep
 			assert_false(scene_has(state, path));
 	}
 	assert_int_equal(h->done.count, seen);
-	for (unsigned i = 0; i < APPLY_MAKER_JOBS; i++) {
-		struct apply_name name;
-		apply_maker_name(&name, "host/d/" TEMPORARY, i);
-		assert_false(scene_has(state, name.text));
-	}
-	no_temporary(state, "host/d");
+	check_no_temporaries(state);
 }
 
 static void test_files_that_are_made_ahead_are_reported_in_their_order(void **state)
@@ -650,6 +656,72 @@ static void test_a_file_that_is_written_after_it_was_made_ahead_is_put_back(void
 	check_refused(&h, "d/151: is being changed");
 	scene_check_text(state, "host/d/151", "theirs");
 	check_many(state, &h, MANY, 151);
+	heard_done(&h);
+}
+
+static void put_item(struct buffer *to, uint32_t kind, const char *path)
+{
+	const bool is_file = kind == CHANGES_STREAM_FILE;
+	const uint32_t size = is_file ? strlen("new") : 0, end = 0;
+	const struct changes_stream_head h = { .kind = kind,
+					       .flags = is_file ? CHANGES_STREAM_ALONG
+								: 0,
+					       .mode = 0700,
+					       .size = size,
+					       .path_len = (uint32_t)strlen(path) };
+
+	assert_true(buffer_append(to, &h, sizeof(h)));
+	assert_true(buffer_append(to, path, h.path_len));
+	if (!is_file)
+		return;
+	assert_true(buffer_append(to, &size, sizeof(size)));
+	assert_true(buffer_append(to, "new", size));
+	assert_true(buffer_append(to, &end, sizeof(end)));
+	assert_true(buffer_append(to, "", 1)); /* the content is whole */
+}
+
+/* The walk has closed the folder when it ends with the error; the files behind the start of
+ * the second process are still in the queue then. */
+static void test_a_stream_that_breaks_does_not_keep_back_what_was_made_ahead(void **state)
+{
+	AUTO_FREE char *host = scene_path(state, "host");
+	AUTO_CLOSE int dir = open(host, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct repositories broken = { 0 };
+	struct heard h = { .state = state };
+	struct apply a = { .dir = dir,
+			   .id = ID,
+			   .started_ns = LATEST,
+			   .record = -1,
+			   .repositories = &broken,
+			   .context = &h,
+			   .on_done = on_done,
+			   .on_refused = on_refused };
+	struct changes_stream t;
+	struct buffer sent;
+	struct err e;
+	int ends[2];
+
+	h.apply = &a;
+	scene_dir(state, "host/d");
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+	buffer_init(&sent, 64 << 10);
+	put_item(&sent, CHANGES_STREAM_FOLDER, "d");
+	for (int i = 0; i < 100; i++) {
+		AUTO_FREE char *path = text_format("d/%03d", i);
+		put_item(&sent, CHANGES_STREAM_FILE, path);
+	}
+	assert_int_equal(io_write_all(ends[1], buffer_data(&sent), buffer_len(&sent)), 0);
+	buffer_done(&sent);
+	assert_int_equal(close(ends[1]), 0);
+	changes_stream_listen(&t, ends[0]);
+	assert_int_equal(apply_begin(&a, &e), 0);
+	assert_int_equal(apply_all(&a, &t, &e), -1);
+	assert_int_equal(e.kind, ERR_PROTOCOL);
+	changes_stream_done(&t);
+	apply_done(&a);
+	assert_int_equal(h.refused.count, 0);
+	assert_int_equal(h.done.count, 1 + 100);
+	check_no_temporaries(state);
 	heard_done(&h);
 }
 
@@ -867,6 +939,7 @@ int main(void)
 		TEST(test_on_one_processor_no_second_process_helps),
 		TEST(test_a_file_that_fails_after_it_was_made_ahead_is_the_last),
 		TEST(test_a_file_that_is_written_after_it_was_made_ahead_is_put_back),
+		TEST(test_a_stream_that_breaks_does_not_keep_back_what_was_made_ahead),
 		TEST(test_what_a_killed_apply_made_ahead_is_swept),
 		TEST(test_a_link_that_takes_a_folders_place_leads_nowhere),
 		TEST(test_a_file_that_is_written_during_its_replacement_is_put_back),
