@@ -131,9 +131,12 @@ static int walk(struct apply_kept *k, size_t number, struct err *e)
 	const struct chosen *chosen =
 		k->chosen && !k->is_sweeping ? &k->chosen[number] : NULL;
 
-	if ((k->changes.is_partial && !wanted->count) || (chosen && !chosen->paths.count))
+	if (!k->is_sweeping && ((k->changes.is_partial && !wanted->count) ||
+				(chosen && !chosen->paths.count)))
 		return 0;
 	AUTO_CLOSE int dir = kept_changes_source(&c->folders[number], e);
+	if (dir < 0 && k->is_sweeping)
+		return 0; /* nothing is left in a folder that is not there */
 	AUTO_CLOSE int upper = dir < 0 ? -1 : cow_upper(c, number, e);
 	if (upper < 0 || lseek(k->record, 0, SEEK_SET) < 0)
 		return -1;
@@ -203,6 +206,8 @@ static int begin(struct apply_kept *k, struct err *e)
 	return 0;
 }
 
+/* Sweeps all folders, also those in which nothing is to be applied now: no later apply knows
+ * that one was killed. */
 static int sweep(struct apply_kept *k, struct err *e)
 {
 	k->is_sweeping = true;

@@ -1028,6 +1028,21 @@ not_theirs() {
 	nothing_is_kept
 }
 
+# The kill is played: the file that an apply makes and removes is there.
+@test "an apply in one folder also removes what a killed apply left in another one" {
+	local kept
+	"$HUTCH" run --workspace project:cow -v spare:/s:cow -- sh -c 'echo b >a; echo c >/s/c' 2>err
+	say_name
+	kept=$(as_who find "$T/home" "$T/runtime" -path '*changes/*/about' 2>/dev/null) || true
+	kept=${kept%/about}
+	as_who touch "$kept/applying" "spare/.hutch-apply-${kept##*/}-5"
+	hutch apply "$name" /workspace
+	[[ $status == 0 && $(cat project/a) == b && -z $(ls -A spare) ]]
+	hutch apply "$name"
+	[[ $status == 0 && $(ls -A spare) == c ]]
+	nothing_is_kept
+}
+
 @test "over an image, and with a secret, it is the same" {
 	image root
 	imaged root -v project:/w:cow -- /bin/sh -c 'echo more >>/w/a; echo x >/x' 2>err
