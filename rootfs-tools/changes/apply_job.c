@@ -85,10 +85,24 @@ static int write_content(const struct apply_job *j, int fd)
 	return is_hole > 0 ? ftruncate(fd, (off_t)j->len) : is_hole;
 }
 
-void apply_job_make(struct apply_job *j, int at, const char *temporary)
+/* Makes the file.  A file of that name was left by an apply that was killed, where no sweep
+ * has come by since: only one apply at a time has the name. */
+static int make_file(int at, const char *temporary)
 {
 	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-	AUTO_CLOSE int fd = openat(at, temporary, flags, 0600);
+	const int fd = openat(at, temporary, flags, 0600);
+
+	if (fd >= 0 || errno != EEXIST)
+		return fd;
+	if (unlinkat(at, temporary, 0) == 0)
+		return openat(at, temporary, flags, 0600);
+	errno = EEXIST;
+	return -1;
+}
+
+void apply_job_make(struct apply_job *j, int at, const char *temporary)
+{
+	AUTO_CLOSE int fd = make_file(at, temporary);
 
 	if (fd >= 0 && write_content(j, fd) == 0) {
 		apply_attributes_set(&j->attributes, fd);

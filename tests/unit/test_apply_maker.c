@@ -108,7 +108,7 @@ static void test_a_job_says_why_nothing_was_made(void **state)
 	start(state, &m, -1);
 	scene_file(state, "host/same", "text");
 	scene_file(state, "host/longer", "text.");
-	scene_file(state, "host/" TEMPORARY "-2", "in the way");
+	scene_dir(state, "host/" TEMPORARY "-2"); /* in the way */
 	put_one(&m, "same");
 	put_one(&m, "longer");
 	put_one(&m, "missing");
@@ -120,6 +120,21 @@ static void test_a_job_says_why_nothing_was_made(void **state)
 	assert_int_equal(job->end, APPLY_JOB_UNMADE);
 	assert_int_equal(job->error, EEXIST);
 	apply_maker_end(&m);
+}
+
+static void test_a_file_that_was_left_is_in_no_jobs_way(void **state)
+{
+	const struct apply_job *job;
+	struct apply_maker m;
+	struct err e;
+
+	start(state, &m, -1);
+	scene_file(state, "host/" TEMPORARY "-0", "left");
+	put_one(&m, "");
+	assert_int_equal(take(&m, &job, &e), 0);
+	assert_int_equal(job->end, APPLY_JOB_MADE);
+	apply_maker_end(&m);
+	check_empty(state);
 }
 
 static void test_each_folder_has_the_files_that_were_put_for_it(void **state)
@@ -218,6 +233,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_all_jobs_are_done_many_times_around),
 		TEST(test_a_job_says_why_nothing_was_made),
+		TEST(test_a_file_that_was_left_is_in_no_jobs_way),
 		TEST(test_each_folder_has_the_files_that_were_put_for_it),
 		TEST(test_a_second_process_that_stands_still_keeps_no_job_waiting),
 		TEST(test_a_second_process_that_dies_at_a_job_is_an_error),
