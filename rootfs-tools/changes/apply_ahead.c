@@ -59,10 +59,16 @@ static bool is_free(struct apply *a, const struct meeting *m)
 
 /* --- the queue --------------------------------------------------------------------- */
 
-static int start(struct apply *a, struct err *e)
+/* Starts the second process.  It only saves time, so an apply goes on without it where a
+ * limit of processes, descriptors or memory permits none. */
+static bool start(struct apply *a)
 {
 	a->ahead = mem_zeroed(1, sizeof(*a->ahead));
-	return apply_maker_start(&a->ahead->maker, a->temporary, a->record, e);
+	if (apply_maker_start(&a->ahead->maker, a->temporary, a->record, NULL) == 0)
+		return true;
+	apply_ahead_done(a);
+	a->is_alone = true;
+	return false;
 }
 
 static struct waiting *place_of(struct apply_ahead *q, uint32_t number)
@@ -161,8 +167,8 @@ int apply_ahead_add(struct apply *a, const struct meeting *m, struct err *e)
 
 	if (!is_worth_it(a, m) || !is_free(a, m))
 		return apply_ahead_finish(a, e);
-	if (!a->ahead && start(a, e) < 0)
-		return -1;
+	if (!a->ahead && !start(a))
+		return 0;
 	struct apply_ahead *q = a->ahead;
 	if (!has_folder(q, m))
 		return 0;

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 #include <sys/inotify.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -616,6 +617,38 @@ static void test_on_one_processor_no_second_process_helps(void **state)
 	heard_done(&h);
 }
 
+/* Leaves two descriptors, of which a second process would take more. */
+static void leave_two(void **state, const char *path)
+{
+	struct rlimit limit;
+	int lowest;
+
+	(void)state;
+	if (strcmp(path, "d/030") != 0)
+		return;
+	assert_true((lowest = dup(0)) > 0);
+	assert_int_equal(close(lowest), 0);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	limit.rlim_cur = (rlim_t)lowest + 2;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+static void test_where_no_second_process_starts_an_apply_goes_on_alone(void **state)
+{
+	struct heard h = { .hook = leave_two };
+	struct apply a = { .started_ns = LATEST, .record = -1 };
+	struct rlimit limit;
+
+	many_files(state);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	const int result = apply(state, &a, &h);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_int_equal(result, 0);
+	assert_int_equal(h.ahead, 0);
+	check_many(state, &h, MANY, -1);
+	heard_done(&h);
+}
+
 static void put_theirs_ahead(void **state, const char *path)
 {
 	if (!strcmp(path, "d/120"))
@@ -937,6 +970,7 @@ int main(void)
 		TEST(test_one_that_fails_is_the_last_and_the_others_are_named),
 		TEST(test_files_that_are_made_ahead_are_reported_in_their_order),
 		TEST(test_on_one_processor_no_second_process_helps),
+		TEST(test_where_no_second_process_starts_an_apply_goes_on_alone),
 		TEST(test_a_file_that_fails_after_it_was_made_ahead_is_the_last),
 		TEST(test_a_file_that_is_written_after_it_was_made_ahead_is_put_back),
 		TEST(test_a_stream_that_breaks_does_not_keep_back_what_was_made_ahead),
