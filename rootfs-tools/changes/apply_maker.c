@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -14,6 +15,9 @@
 #include "base/err.h"
 #include "base/fd_pass.h"
 #include "base/own.h"
+
+/* How long a job may take before the second process is believed to be stopped. */
+#define STOPPED_MS 200
 
 struct slot {
 	_Atomic bool is_done;
@@ -140,6 +144,7 @@ void apply_maker_name(struct apply_name *ret, const char *temporary, unsigned nu
 int apply_maker_start(struct apply_maker *m, const char *temporary, int held,
 		      struct err *e)
 {
+	const struct timeval stopped = { .tv_usec = STOPPED_MS * 1000 };
 	int ends[2];
 	void *memory = mmap(NULL, sizeof(*m->ring), PROT_READ | PROT_WRITE,
 			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -154,6 +159,8 @@ int apply_maker_start(struct apply_maker *m, const char *temporary, int held,
 		return err_sys(e, "make a socketpair");
 	AUTO_CLOSE int theirs = ends[1];
 	m->socket = ends[0];
+	if (setsockopt(m->socket, SOL_SOCKET, SO_RCVTIMEO, &stopped, sizeof(stopped)) < 0)
+		return err_sys(e, "set the time of a socket");
 	struct maker maker = { .ring = m->ring, .socket = theirs, .at = -1 };
 	const struct worker_task task = { .name = "the process that makes files",
 					  .work = serve,
@@ -219,15 +226,16 @@ static int explain_end(struct apply_maker *m, struct err *e)
 	return err_set(e, ERR_SYSTEM, "the process that makes files has ended");
 }
 
-/* Reads a wake, or the end of the socket, which is the end of the second process. */
+/* Reads a wake, or the end of the socket, which is the end of the second process.  That
+ * may have been stopped (SIGSTOP) in the middle of a job, so it is told to go on. */
 static int sleep_until_woken(struct apply_maker *m, struct err *e)
 {
 	ssize_t n;
 	char byte;
 
-	do {
-		n = recv(m->socket, &byte, 1, 0);
-	} while (n < 0 && errno == EINTR);
+	while ((n = recv(m->socket, &byte, 1, 0)) < 0 &&
+	       (errno == EAGAIN || errno == EINTR))
+		(void)kill(m->worker.pid, SIGCONT); /* a child that is not waited for */
 	return n == 1 ? 0 : explain_end(m, e);
 }
 

@@ -167,6 +167,37 @@ static void test_a_second_process_that_stands_still_keeps_no_job_waiting(void **
 	apply_maker_end(&m);
 }
 
+static void stop(int signo)
+{
+	(void)signo;
+	(void)raise(SIGSTOP);
+}
+
+/* The second process may write nothing, and stops at its first write, which fails when it
+ * goes on. */
+static void test_a_second_process_that_is_stopped_at_a_job_goes_on(void **state)
+{
+	const struct rlimit none = { 0, 0 };
+	const struct apply_job *job;
+	struct apply_maker m;
+	siginfo_t stopped;
+	struct err e;
+	size_t failed = 0;
+
+	assert_true(signal(SIGXFSZ, stop) != SIG_ERR);
+	start(state, &m, -1);
+	assert_true(signal(SIGXFSZ, SIG_DFL) != SIG_ERR);
+	assert_int_equal(prlimit(m.worker.pid, RLIMIT_FSIZE, &none, NULL), 0);
+	put_all(&m);
+	assert_int_equal(waitid(P_PID, (id_t)m.worker.pid, &stopped, WSTOPPED), 0);
+	while (!failed) {
+		assert_int_equal(take(&m, &job, &e), 0);
+		failed += job->end == APPLY_JOB_UNWRITTEN && job->error == EFBIG;
+	}
+	apply_maker_end(&m);
+	check_empty(state);
+}
+
 /* The second process may write nothing, and is killed by its first write.  This one does
  * no job before. */
 static void test_a_second_process_that_dies_at_a_job_is_an_error(void **state)
@@ -236,6 +267,7 @@ int main(void)
 		TEST(test_a_file_that_was_left_is_in_no_jobs_way),
 		TEST(test_each_folder_has_the_files_that_were_put_for_it),
 		TEST(test_a_second_process_that_stands_still_keeps_no_job_waiting),
+		TEST(test_a_second_process_that_is_stopped_at_a_job_goes_on),
 		TEST(test_a_second_process_that_dies_at_a_job_is_an_error),
 		TEST(test_the_files_of_jobs_that_are_not_taken_are_removed),
 		TEST(test_a_lock_is_held_until_the_second_process_has_ended),
