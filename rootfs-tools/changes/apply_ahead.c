@@ -102,11 +102,22 @@ static int check_others(struct apply *a, const struct meeting *m, struct err *e)
 	return apply_check_others(a, &other, e);
 }
 
+/* Makes a file in its turn that could not be made ahead.  The disk may be so full that it
+ * has room for one new file, whose old one goes then, and not for many; so no more files
+ * are made ahead. */
+static int make_now(struct apply *a, struct err *e)
+{
+	a->is_alone = true;
+	return apply_maker_again(&a->ahead->maker, e);
+}
+
 static int put(struct apply *a, const struct meeting *m, const struct apply_job *job,
 	       const char *temporary, struct err *e)
 {
 	int result = job->end == APPLY_JOB_SAME ? 1 : check_others(a, m, e);
 
+	if (result == 0 && job->end != APPLY_JOB_MADE)
+		result = make_now(a, e);
 	if (result == 0)
 		result = apply_put_job(a, m, job, temporary);
 	else if (job->end == APPLY_JOB_MADE)

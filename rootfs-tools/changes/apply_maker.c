@@ -239,10 +239,10 @@ static int sleep_until_woken(struct apply_maker *m, struct err *e)
 	return n == 1 ? 0 : explain_end(m, e);
 }
 
-int apply_maker_wait(struct apply_maker *m, const struct apply_job **ret_job,
-		     const char **ret_temporary, struct err *e)
+/* Waits until the job is done, and does others meanwhile. */
+static int await(struct apply_maker *m, const struct slot *s, struct err *e)
 {
-	struct slot *s = slot_of(m->ring, m->first), *mine;
+	struct slot *mine;
 
 	while (!atomic_load(&s->is_done)) {
 		if ((mine = claim(m->ring))) {
@@ -253,8 +253,35 @@ int apply_maker_wait(struct apply_maker *m, const struct apply_job **ret_job,
 		if (!atomic_load(&s->is_done) && sleep_until_woken(m, e) < 0)
 			return -1;
 	}
+	return 0;
+}
+
+int apply_maker_wait(struct apply_maker *m, const struct apply_job **ret_job,
+		     const char **ret_temporary, struct err *e)
+{
+	struct slot *s = slot_of(m->ring, m->first);
+
+	if (await(m, s, e) < 0)
+		return -1;
 	*ret_job = &s->job;
 	*ret_temporary = s->temporary.text;
+	return 0;
+}
+
+int apply_maker_again(struct apply_maker *m, struct err *e)
+{
+	struct slot *oldest = slot_of(m->ring, m->first);
+
+	for (uint32_t i = m->first + 1; i != m->next; i++) {
+		struct slot *s = slot_of(m->ring, i);
+		if (await(m, s, e) < 0)
+			return -1;
+		if (s->job.end != APPLY_JOB_MADE)
+			continue;
+		(void)unlinkat(m->at, s->temporary.text, 0);
+		s->job.end = APPLY_JOB_UNMADE;
+	}
+	apply_job_make(&oldest->job, m->at, oldest->temporary.text);
 	return 0;
 }
 

@@ -6,6 +6,7 @@
  *	apply_maker_next		a job to fill
  *	apply_maker_put			the job is filled
  *	apply_maker_wait		the oldest job is done; the caller uses its file
+ *	apply_maker_again		it has failed, and is done once more
  *	apply_maker_drop		the caller has used it
  *	apply_maker_end
  *
@@ -68,6 +69,11 @@ void apply_maker_put(struct apply_maker *m);
  * done with one. */
 int apply_maker_wait(struct apply_maker *m, const struct apply_job **ret_job,
 		     const char **ret_temporary, struct err *e);
+
+/* Does the oldest job once more, which has failed: the files of the jobs behind it, which
+ * take room on the disk before their turn, are removed first.  Those jobs have then failed,
+ * too. */
+int apply_maker_again(struct apply_maker *m, struct err *e);
 void apply_maker_drop(struct apply_maker *m);
 
 /* Returns the name of the temporary file of the jobs with that number, of which there is

@@ -1028,6 +1028,17 @@ not_theirs() {
 	nothing_is_kept
 }
 
+# The disk has room for 20 files more than the 150 that there are.
+@test "a disk that is nearly full has room to apply many changed files" {
+	# shellcheck disable=SC2016 # what is quoted is the inner shell's
+	catch outer sh -c 'mount -t tmpfs -o size=1360k none project || exit
+		for i in $(seq 150); do yes old | head -c 8192 >project/$i; done
+		"$0" run --name full --workspace project:cow -- sh -c "for i in *; do yes new | head -c 8192 >\$i; done" &&
+			"$0" apply full >/dev/null && ls -A project && sort -u project/*' "$HUTCH"
+	[[ $status == 0 && ${#lines[@]} == 151 && ${lines[-1]} == new ]]
+	nothing_is_kept
+}
+
 # The kill is played: the file that an apply makes and removes is there.
 @test "an apply in one folder also removes what a killed apply left in another one" {
 	local kept

@@ -198,6 +198,35 @@ static void test_a_second_process_that_is_stopped_at_a_job_goes_on(void **state)
 	check_empty(state);
 }
 
+/* The second process may write nothing, as if the disk were full of the files behind. */
+static void
+test_a_job_that_has_failed_is_done_again_without_the_files_behind(void **state)
+{
+	const struct rlimit none = { 0, 0 };
+	const struct apply_job *job;
+	struct apply_maker m;
+	const char *temporary;
+	struct err e;
+
+	assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+	start(state, &m, -1);
+	assert_true(signal(SIGXFSZ, SIG_DFL) != SIG_ERR);
+	assert_int_equal(prlimit(m.worker.pid, RLIMIT_FSIZE, &none, NULL), 0);
+	do {
+		put_all(&m);
+		assert_int_equal(apply_maker_wait(&m, &job, &temporary, &e), 0);
+		if (job->end == APPLY_JOB_MADE)
+			assert_int_equal(take(&m, &job, &e), 0);
+	} while (job->end == APPLY_JOB_MADE);
+	while (!apply_maker_is_empty(&m)) {
+		assert_int_equal(apply_maker_again(&m, &e), 0);
+		assert_int_equal(take(&m, &job, &e), 0);
+		assert_int_equal(job->end, APPLY_JOB_MADE);
+		check_empty(state);
+	}
+	apply_maker_end(&m);
+}
+
 /* The second process may write nothing, and is killed by its first write.  This one does
  * no job before. */
 static void test_a_second_process_that_dies_at_a_job_is_an_error(void **state)
@@ -268,6 +297,7 @@ int main(void)
 		TEST(test_each_folder_has_the_files_that_were_put_for_it),
 		TEST(test_a_second_process_that_stands_still_keeps_no_job_waiting),
 		TEST(test_a_second_process_that_is_stopped_at_a_job_goes_on),
+		TEST(test_a_job_that_has_failed_is_done_again_without_the_files_behind),
 		TEST(test_a_second_process_that_dies_at_a_job_is_an_error),
 		TEST(test_the_files_of_jobs_that_are_not_taken_are_removed),
 		TEST(test_a_lock_is_held_until_the_second_process_has_ended),
