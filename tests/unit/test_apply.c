@@ -16,6 +16,7 @@
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 
+#include "base/buffer.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "rootfs-tools/changes/apply.h"
@@ -597,6 +598,26 @@ static void test_files_that_are_made_ahead_are_reported_in_their_order(void **st
 	heard_done(&h);
 }
 
+/* Files of the top folder: no folder's end comes behind the last one. */
+static void test_the_last_files_may_be_in_the_top_folder(void **state)
+{
+	struct heard h = { 0 };
+	struct apply a = { .started_ns = LATEST, .record = -1 };
+
+	for (int i = 0; i < MANY; i++) {
+		AUTO_FREE char *upper = text_format("upper/%03d", i);
+		scene_file(state, upper, "new");
+	}
+	assert_int_equal(apply(state, &a, &h), 0);
+	assert_int_equal(h.refused.count, 0);
+	assert_int_equal(h.done.count, MANY);
+	for (int i = 0; i < MANY; i++) {
+		AUTO_FREE char *host = text_format("host/%03d", i);
+		scene_check_text(state, host, "new");
+	}
+	heard_done(&h);
+}
+
 static void test_on_one_processor_no_second_process_helps(void **state)
 {
 	struct heard h = { 0 };
@@ -969,6 +990,7 @@ int main(void)
 		TEST(test_a_probe_doubts_what_is_to_be_refused),
 		TEST(test_one_that_fails_is_the_last_and_the_others_are_named),
 		TEST(test_files_that_are_made_ahead_are_reported_in_their_order),
+		TEST(test_the_last_files_may_be_in_the_top_folder),
 		TEST(test_on_one_processor_no_second_process_helps),
 		TEST(test_where_no_second_process_starts_an_apply_goes_on_alone),
 		TEST(test_a_file_that_fails_after_it_was_made_ahead_is_the_last),
