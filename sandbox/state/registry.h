@@ -199,7 +199,8 @@ int registry_name_of(const char *id, char ret[REGISTRY_NAME_MAX + 1]);
 /* Connects to the sandbox's control socket.  A supervisor that accepts no
  * connection for ten seconds, or has no socket yet, is ERR_SYSTEM; one that has written
  * the record of its end counts as ended, ERR_NOT_FOUND.  Returns a blocking descriptor,
- * or -1. */
+ * or -1.  The working directory is another one during the call, so the caller has one
+ * thread. */
 int registry_connect(const char *name, struct err *e);
 
 /* Opens a pidfd of the supervisor of the live sandbox with this name and id, by its lock,

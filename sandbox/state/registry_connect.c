@@ -18,6 +18,7 @@
 
 #define CONNECT_SECONDS 10
 
+/* Sets how long a send or connect may wait; 0 seconds: without limit. */
 static int set_patience(int fd, int seconds)
 {
 	const struct timeval time = { .tv_sec = seconds };

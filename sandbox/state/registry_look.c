@@ -108,7 +108,6 @@ void registry_item_done(struct registry_item *item)
 	*item = (struct registry_item){ 0 };
 }
 
-/* Sets how long a send or connect may wait; 0 seconds: without limit. */
 /* --- ended ones ------------------------------------------------------------ */
 
 struct search {
