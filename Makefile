@@ -6,7 +6,8 @@
 #	make fresh-test	both of these on a fresh Debian
 #	make nightly	all tests in every form, and the long ones
 #	make check	unit tests only
-#	make lint	rules of this tree: rooms, libraries, words, clocks, sleeps
+#	make lint	rules of this tree: rooms, libraries, system calls, words, clocks,
+#			sleeps
 #	make vm-test	in machines of their own: limits where systemd delegates, and
 #			what Debian's kernel has (vm-test-uml, vm-test-qemu)
 #	make image-test	package managers in an image of Debian's
