@@ -148,8 +148,8 @@ static void sweep_folder(void *context, int at)
 		apply_remove_temporary(at, a->temporary);
 }
 
-/* Removes also what was made ahead.  An apply does that once, and only if another one was
- * killed. */
+/* Removes also the files that were made ahead.  An apply sweeps in this way once, and only if
+ * another apply was killed. */
 static void sweep_whole_folder(void *context, int at)
 {
 	struct apply *a = context;

@@ -2,9 +2,10 @@
  *
  * A change that is a small file, and that nothing refuses, is put into a queue.  A second
  * process (apply_maker.h) makes its temporary file while the walk goes on.  Changes leave
- * the queue in their order: each is checked once more for a refusal of another one, takes
- * its place, and is reported.  So the effect is that of one change after the other, and a
- * change that cannot be put into the queue waits until the queue is empty. */
+ * the queue in their order.  Another change may have been refused meanwhile, so each is
+ * checked once more for that; then its file takes its name, and the change is reported.
+ * So the effect is that of one change after the other, and a change that cannot be put
+ * into the queue waits until the queue is empty. */
 #pragma once
 
 struct apply;

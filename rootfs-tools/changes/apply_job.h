@@ -28,7 +28,7 @@ enum apply_job_end {
 	APPLY_JOB_MADE,	     /* the temporary file is there */
 	APPLY_JOB_SAME,	     /* the host's file has this content; no file was made */
 	APPLY_JOB_UNMADE,    /* no file could be made; `error` is the errno */
-	APPLY_JOB_UNWRITTEN, /* it could not be written, and is removed; the same */
+	APPLY_JOB_UNWRITTEN, /* the file could not be written, and is removed; `error` too */
 };
 
 struct apply_job {

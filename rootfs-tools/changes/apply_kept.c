@@ -199,7 +199,7 @@ static int begin(struct apply_kept *k, struct err *e)
 	if (k->record < 0)
 		return err_sys(e, "make %s/" COW_APPLIED, c->path);
 	/* The second process of an apply that was killed dies with it, but perhaps a moment
-	 * later, and holds this lock until then (apply_ahead.h). */
+	 * later, and holds this lock until then (apply_maker.h). */
 	while (flock(k->record, LOCK_EX) < 0)
 		if (errno != EINTR)
 			return err_sys(e, "lock %s/" COW_APPLIED, c->path);

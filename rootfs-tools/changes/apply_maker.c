@@ -62,8 +62,8 @@ static void work(struct slot *s, int at)
 	atomic_store(&s->is_done, true);
 }
 
-/* Wakes the other process if it waits.  It sets its mark before it looks for the last
- * time, so no wake is missed; one too many does no harm. */
+/* Wakes the other process if it waits.  The other process sets its mark before it looks
+ * for the last time, so no wake is missed; a wake too many does no harm. */
 static void wake(int socket, _Atomic bool *waits)
 {
 	if (atomic_load(waits) && atomic_exchange(waits, false))

@@ -15,8 +15,8 @@
  * APPLY_MAKER_JOBS, and a socket, by which they wake each other.  The folder goes through
  * that socket, as a descriptor.
  *
- * The second process has the rights of the first, and no other descriptor than those it
- * was given.  It ends when the first one does, even by SIGKILL (worker.h). */
+ * The second process has the rights of the first, and above 2 no descriptor but those it
+ * was given.  If it is stopped in the middle of a job, the first one waits for it.  It ends when the first one does, even by SIGKILL (worker.h). */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

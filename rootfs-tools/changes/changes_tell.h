@@ -16,8 +16,8 @@ enum { CHANGES_ASK_NO = 'n', CHANGES_ASK_CONTENT = 'c' };
 enum { CHANGES_CONTENT_WHOLE, CHANGES_CONTENT_CHANGED, CHANGES_CONTENT_UNREADABLE };
 
 struct changes_order {
-	int upper, fd,
-		leash;	/* borrowed: the folder, the socket, and the worker's leash */
+	int upper, fd;	/* borrowed: the folder, and the socket */
+	int leash;	/* borrowed: the worker's leash */
 	uint32_t along; /* content of files of at most so many bytes is sent unasked */
 	bool is_bare;	/* no content is sent, and no file is opened */
 	const struct idmaps *ranges; /* borrowed; NULL: none */

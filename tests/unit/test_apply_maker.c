@@ -227,8 +227,8 @@ test_a_job_that_has_failed_is_done_again_without_the_files_behind(void **state)
 	apply_maker_end(&m);
 }
 
-/* The second process may write nothing, and is killed by its first write.  This one does
- * no job before. */
+/* The second process may write nothing, and is killed by its first write.  The first process
+ * does no job before. */
 static void test_a_second_process_that_dies_at_a_job_is_an_error(void **state)
 {
 	const struct rlimit none = { 0, 0 };
