@@ -11,12 +11,9 @@
 #include "rootfs-tools/changes/apply_parts.h"
 
 #define RECORD_MAX (64u << 20)
-
-static char *time_text(const struct stat *st)
-{
-	return text_format("%lld.%09ld", (long long)st->st_ctim.tv_sec,
-			   st->st_ctim.tv_nsec);
-}
+/* A file's ctime in the record and in the set, which are compared as texts. */
+#define CTIME	    "%lld.%09ld"
+#define CTIME_OF(s) (long long)(s).st_ctim.tv_sec, (s).st_ctim.tv_nsec
 
 /* Reads a line of the record, "DEV INO CTIME\n".  A last line without its newline was
  * cut by a kill and is ignored. */
@@ -55,9 +52,8 @@ void apply_record_add(struct apply *a, const struct meeting *m)
 		return;
 	/* "DEV INO CTIME\n": the time is formatted once, for the record and the set. */
 	AUTO_FREE char *line =
-		text_format("%llu %llu %lld.%09ld\n", (unsigned long long)st.st_dev,
-			    (unsigned long long)st.st_ino, (long long)st.st_ctim.tv_sec,
-			    st.st_ctim.tv_nsec);
+		text_format("%llu %llu " CTIME "\n", (unsigned long long)st.st_dev,
+			    (unsigned long long)st.st_ino, CTIME_OF(st));
 	const size_t len = strlen(line);
 	if (a->record >= 0)
 		(void)io_write_all(a->record, line, len);
@@ -74,6 +70,6 @@ bool apply_is_changed(const struct apply *a, const struct stat *st)
 	if (when <= a->started_ns)
 		return false;
 	const char *ours = inodes_get(&a->applied, st);
-	AUTO_FREE char *text = time_text(st);
+	AUTO_FREE char *text = text_format(CTIME, CTIME_OF(*st));
 	return !ours || strcmp(ours, text) != 0;
 }
