@@ -6,8 +6,9 @@
 
 struct config;
 
-/* Stands for a device that could not be made for a reason of errno's, or RAW_NO_OWNER; it is
- * less than -1.  The container's own process tells the reason if it finds no file to show. */
+/* Stands for a device that could not be made: a number less than -1, which has the errno or
+ * RAW_NO_OWNER as its reason.  The container's own process tells the reason if it finds no
+ * file to show. */
 #define DEVICES_REFUSED(sys)	(-1 - (sys))
 #define DEVICES_REASON(refused) (-1 - (refused))
 

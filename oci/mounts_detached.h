@@ -9,8 +9,8 @@ struct config;
 struct err;
 
 /* Makes them with the rights of the verb.  *ret is allocated: a descriptor for each mount of
- * the configuration and then for each of its devices, or -1; they are freed with
- * mounts_release(). */
+ * the configuration and then for each of its devices, or -1, or DEVICES_REFUSED of
+ * devices_made.h; they are freed with mounts_release(). */
 int mounts_detach(const struct config *c, const char *bundle, int **ret, struct err *e);
 /* Closes them. */
 void mounts_close(const struct config *c, int *detached);
