@@ -7,15 +7,15 @@
 
 #include "base/own.h"
 
-/* The room for the bytes of a new connection.  Most requests fit, and so much memory is
- * still there from the connection before, while LINES_AT_ONCE bytes are mapped anew and
- * unmapped again for each connection.  The first read that fills the room is the last
- * one that is so short. */
-#define LITTLE 4096u
+/* The most bytes that the first reads of a connection take.  Most requests are shorter,
+ * and malloc(3) has so much left from the connection before; LINES_AT_ONCE bytes it would
+ * map and unmap for each connection.  Once a read has got all these bytes, the next ones
+ * take LINES_AT_ONCE. */
+#define FIRST_READ 4096u
 
 void connection_init(struct connection *w, int fd, size_t line_max, size_t out_max)
 {
-	*w = (struct connection){ .fd = fd, .at_once = LITTLE };
+	*w = (struct connection){ .fd = fd, .at_once = FIRST_READ };
 	lines_init(&w->lines, line_max);
 	buffer_init(&w->out, out_max);
 }
