@@ -51,9 +51,9 @@ void apply_record_add(struct apply *a, const struct meeting *m)
 	if (fstatat(m->at, m->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
 	/* "DEV INO CTIME\n": the time is formatted once, for the record and the set. */
-	AUTO_FREE char *line =
-		text_format("%llu %llu " CTIME "\n", (unsigned long long)st.st_dev,
-			    (unsigned long long)st.st_ino, CTIME_OF(st));
+	AUTO_FREE char *line = text_format("%llu %llu " CTIME "\n",
+					   (unsigned long long)st.st_dev,
+					   (unsigned long long)st.st_ino, CTIME_OF(st));
 	const size_t len = strlen(line);
 	if (a->record >= 0)
 		(void)io_write_all(a->record, line, len);
