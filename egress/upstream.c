@@ -257,13 +257,18 @@ static int not_sent(struct turn *t, const char *to, struct err *e)
 	return 0;
 }
 
-/* Sends what is queued, and watches for what the links need. */
+/* Sends what is queued, and watches for what the links need.  The gate comes first: when
+ * the supervisor is told that rules are in force, a question for a name finds them in the
+ * gate's socket (link_catch_up()).  If the gate has gone, the supervisor still gets the
+ * last lines. */
 static int flush(struct upstream *u, struct turn *t, struct err *e)
 {
+	const int to_gate = gate_link_send(&u->gate) < 0 ? not_sent(t, "gate", e) : 0;
+
 	if (supervisor_link_send(&u->supervisor) < 0)
 		return not_sent(t, "supervisor", e);
-	if (gate_link_send(&u->gate) < 0)
-		return not_sent(t, "gate", e);
+	if (to_gate < 0 || t->is_over)
+		return to_gate;
 	if (u->gate.queued > UPSTREAM_QUEUE_MAX)
 		return err_set(e, ERR_LIMIT, "the gate does not read");
 	const bool may_read = (u->generation || !u->has_hello) &&

@@ -55,6 +55,11 @@ plays() {
 	plays removed
 }
 
+@test "when the supervisor is told that rules are in force, hutch-gate has them" {
+	strace -o /dev/null true 2>/dev/null || skip "strace is not allowed here"
+	plays in_force
+}
+
 @test "a rule that asks waits for the answer, and none is a refusal" {
 	plays ask
 }

@@ -675,6 +675,21 @@ def removed():
         assert e.line("set") == {"rules": 0, "cut": 0}
 
 
+def in_force():
+    """When the supervisor is told that rules are in force, the gate has them."""
+    # strace stops the process when it has sent this line, which is its second one.
+    with egress("good.site.org", under=["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=sendto",
+                                        "-e", "inject=sendto:signal=STOP:when=2"]) as e:
+        e.say({"set": {"rules": [{"allow": "both.site.org"}]}})
+        try:
+            assert e.line("set") == {"rules": 1, "cut": 0}
+            e.gate.settimeout(0)
+            e.take_set()
+        finally:
+            subprocess.run(["pkill", "-CONT", "-P", str(e.process.pid)], check=True)
+            e.gate.settimeout(PATIENCE)
+
+
 def ask():
     with egress({"ask": "*"}) as e:
         def question(**expected):
