@@ -183,6 +183,8 @@ static int turn(struct gate *g, struct err *e)
 		if (result <= 0)
 			return result;
 	}
+	if (g->link.has_ended)
+		return link_read(g, e);
 	move_the_rest(g);
 	flow_expire(g);
 	refusals_expire(g);

@@ -26,6 +26,7 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "base/err.h"
 #include "egress/dns_names.h"
 #include "egress/frames.h"
 #include "egress/gate/gateway.h"
@@ -41,7 +42,6 @@
 #define LINK_MAX	(4u << 20)
 #define LINK_EVENTS_MAX (1u << 20)
 
-struct err;
 struct flow;
 struct question;
 
@@ -53,6 +53,8 @@ struct link {
 	 * first.  The order of descriptors is the order of their frames. */
 	int fds[GATE_LINK_FDS];
 	size_t fd_count;
+	bool has_ended; /* link_catch_up() has met the end */
+	struct err why; /* of that end; ERR_NONE: hutch-egress is gone */
 };
 
 struct gate {
@@ -112,6 +114,10 @@ int gate_begin(struct gate *g, struct err *e);
 /* Reads and handles frames; sends what waits.  Returns 0: hutch-egress is gone; -1: an
  * error; 1: else. */
 int link_read(struct gate *g, struct err *e);
+/* Reads and handles the frames that have come, so that a question of the guest is answered
+ * by all rules that hutch-egress sent before it.  Without that, the loop may come to the
+ * question first.  An end is what the next link_read() returns. */
+void link_catch_up(struct gate *g);
 int link_flush(struct gate *g, struct err *e);
 
 /* Says hello, unless that was done before: hutch-egress sends the rules then. */

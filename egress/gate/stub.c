@@ -2,7 +2,6 @@
  * asks hutch-egress only whether a name exists that a rule allows by exactly that name. */
 #include <errno.h>
 #include <netinet/in.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -29,7 +28,7 @@ struct question {
 	uint32_t id;
 	struct asker asker;
 	struct dns_question asked;
-	char name[DNS_NAME_SIZE]; /* normalised */
+	struct host_name name;
 };
 
 /* --- sending ------------------------------------------------------------------------ */
@@ -172,8 +171,7 @@ static void look_up(struct gate *g, const struct asker *to, const struct dns_que
 	struct question *new = calloc(1, sizeof(*new));
 	if (!new)
 		abort();
-	*new = (struct question){ .id = id, .asker = *to, .asked = *q };
-	(void)snprintf(new->name, sizeof(new->name), "%s", name->text);
+	*new = (struct question){ .id = id, .asker = *to, .asked = *q, .name = *name };
 	g->questions[slot] = new;
 }
 
@@ -182,6 +180,7 @@ static void judge(struct gate *g, const struct asker *to, const struct dns_quest
 {
 	struct egress_decision d;
 
+	link_catch_up(g);
 	switch (egress_rules_lookup(&g->rules, name, &d)) {
 	case EGRESS_LOOKUP_REFUSED:
 		answer_refused(g, to, q, name, &d);
@@ -250,12 +249,20 @@ void stub_resolved(struct gate *g, uint32_t id, enum frames_outcome outcome)
 	static const struct reply empty = { .rcode = DNS_NOERROR },
 				  none = { .rcode = DNS_NXDOMAIN };
 	struct question **at = &g->questions[id % GATE_QUESTIONS_MAX], *q = *at;
+	struct egress_decision d;
 
 	if (!q || q->id != id)
 		return;
 	*at = NULL;
-	if (outcome == FRAMES_FOUND)
-		answer_address(g, &q->asker, &q->asked, DNS_POOL_ALLOWED, q->name);
+	/* The rules may have changed since the question; hutch-egress has sent those that
+	 * it went by before its outcome. */
+	const enum egress_lookup now = egress_rules_lookup(&g->rules, &q->name, &d);
+	const bool needs_none = now == EGRESS_LOOKUP_ASKED &&
+				!sandbox_name_is(q->name.text);
+	if (now == EGRESS_LOOKUP_REFUSED)
+		answer_refused(g, &q->asker, &q->asked, &q->name, &d);
+	else if (outcome == FRAMES_FOUND || needs_none)
+		answer_address(g, &q->asker, &q->asked, DNS_POOL_ALLOWED, q->name.text);
 	else
 		answer(g, &q->asker, &q->asked,
 		       outcome == FRAMES_NXDOMAIN ? &none : &empty);
