@@ -130,11 +130,20 @@ left_by_hutch() {
 	done
 }
 
+# executor_of PID: prints the pid of the executor below process PID: the first process of its pid
+# namespace.  A lower pid may belong to a later process, since pids wrap around.
+executor_of() {
+	local one ids
+	for one in $(descendants "$1"); do
+		ids=$(grep ^NSpid: "/proc/$one/status") || continue
+		[[ $ids != *$'\t'*$'\t1' ]] || echo "$one"
+	done
+}
+
 @test "42: an executor that is killed ends everything, with 137" {
 	start bash -c "echo ready; exec -a $mark sleep 1000"
 	said ready
-	executor=$(descendants "$pid" | sort -n | head -1)
-	kill -KILL "$executor"
+	kill -KILL "$(executor_of "$pid")"
 	ended 137
 	none_marked
 }
@@ -150,7 +159,7 @@ left_by_hutch() {
 	none_marked
 	start bash -c "echo ready; exec -a $mark sleep 1000"
 	said ready
-	kill -STOP "$(descendants "$pid" | sort -n | head -1)"
+	kill -STOP "$(executor_of "$pid")"
 	for i in 1 2 3; do
 		kill -INT "$pid"
 		until_true took_signal "$i"
@@ -163,7 +172,7 @@ left_by_hutch() {
 # the time-out came first.
 stopped_in_time() {
 	start --timeout "${1}s" bash -c "echo ready; exec -a $mark sleep 1000"
-	read -r -u 7 && kill -STOP "$(descendants "$pid" | sort -n | head -1)" && return 0
+	read -r -u 7 && kill -STOP "$(executor_of "$pid")" && return 0
 	ended 124
 	return 1
 }
