@@ -233,9 +233,12 @@ def flood():
 
 
 def child_of(pid, name):
-    for entry in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-        if pathlib.Path(f"/proc/{entry}/comm").read_text().strip() == name:
-            return int(entry)
+    # /proc/PID/task/TID/children leaves out children while others of them end (proc(5)).
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            if int(fields[1]) == pid and (folder / "comm").read_text().strip() == name:
+                return int(folder.name)
     raise AssertionError(f"{pid} has no child {name}")
 
 
