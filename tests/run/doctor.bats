@@ -594,7 +594,7 @@ own_cgroup() {
 	# An ordinary user's doctor is not in a user namespace, as a rule.
 	is_root || doctor env
 	after=$(look)
-	[ -z "$cgroup" ] || rmdir "$cgroup"
+	[ -z "$cgroup" ] || find "$cgroup" -depth -type d -exec rmdir {} +
 	diff <(echo "$before") <(echo "$after")
 }
 
