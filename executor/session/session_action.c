@@ -178,6 +178,7 @@ static void press(struct session *s, struct bytes name, int64_t now)
 	if (s->screen.has_application_keys)
 		key_for_application(bytes, len);
 	if (!key_is_signal(bytes, len)) {
+		s->hit_due = INT64_MAX;			 /* as in type() */
 		(void)shell_type(&s->shell, bytes, len); /* fails if the queue is full:
 							  * the program does not read */
 		return;
@@ -188,9 +189,11 @@ static void press(struct session *s, struct bytes name, int64_t now)
 		type_signal(s, now);
 }
 
-/* Types a line and the Enter key. */
+/* Types a line and the Enter key.  The last ^C is not typed again: the line is for a
+ * program that the user knows to run after it, and another program may follow. */
 static void type(struct session *s, struct bytes line)
 {
+	s->hit_due = INT64_MAX;
 	if (shell_type(&s->shell, line.data, line.len))
 		(void)shell_type(&s->shell, "\r", 1);
 }

@@ -398,6 +398,26 @@ test_a_program_that_a_key_ends_is_looked_at_before_the_key_is_typed(void **state
 	assert_int_equal(rmdir(folder), 0);
 }
 
+/* After a ^C that a trap of bash has handled, the command may ask a question.  The program
+ * that follows its answer is not the one that the user meant to end. */
+static void test_no_key_is_typed_again_after_an_answer_was_typed(void **state)
+{
+	static const struct run_request answers[] = {
+		{ .session = 1, .kind = RUN_INPUT, .text = { (const uint8_t *)"y", 1 } },
+		{ .session = 1,
+		  .kind = RUN_KEY,
+		  .text = { (const uint8_t *)"Enter", 5 } },
+	};
+	struct stage *st = *state;
+	struct session *s = &st->session;
+
+	for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
+		s->hit_due = 1500;
+		session_run(s, 7, &answers[i], T0);
+		assert_int_equal(s->hit_due, NEVER);
+	}
+}
+
 /* A shell that does not begin in time is killed.  The session learns of its death as
  * of any other, and starts another shell. */
 static void test_a_shell_that_does_not_begin_in_time_is_killed(void **state)
@@ -625,6 +645,7 @@ int main(void)
 		TEST(test_a_shell_that_begins_has_its_time_and_no_other),
 		TEST(test_a_shell_in_a_shell_is_looked_at_when_its_time_has_come),
 		TEST(test_a_lost_key_is_looked_after_while_its_command_runs),
+		TEST(test_no_key_is_typed_again_after_an_answer_was_typed),
 		TEST(test_a_program_that_a_key_ends_is_looked_at_before_the_key_is_typed),
 		TEST(test_a_shell_that_does_not_begin_in_time_is_killed),
 		TEST(test_an_action_has_its_time_while_a_shell_begins),
