@@ -408,19 +408,7 @@ $(B)/%.a:
 WRAP_MALLOC := -Wl,--wrap=malloc,--wrap=free,--wrap=calloc,--wrap=realloc
 $(B)/hutch $(B)/libexec/hutch-supervise: private LDHARDEN += $(if $(filter musl,$(LINK)),$(WRAP_MALLOC))
 ALLOCATOR := $(if $(filter musl,$(LINK)),$(B)/musl/base/malloc.o)
-# The files whose functions hutch exec passes through lie side by side in the program: the
-# kernel maps a file's pages in pieces of 64 KiB, and each piece costs a page fault.
-BESIDE := base/arena base/await base/buffer base/fd_pass base/io base/json_write base/list \
-  base/redact base/utf8 cli/common/client cli/common/foreign_flags \
-  cli/common/json_view cli/common/options cli/common/report cli/exec \
-  policy/egress/egress_rules policy/json/json_scan policy/json/json_string \
-  policy/plugin_uses policy/policy policy/policy_file sandbox/kernel/host_user \
-  sandbox/kernel/log_level sandbox/kernel/pump sandbox/kernel/stdio \
-  sandbox/kernel/terminal sandbox/launch/janitor sandbox/launch/launch \
-  sandbox/launch/supervise sandbox/state/registry sandbox/state/registry_look \
-  sandbox/state/registry_connect sandbox/state/registry_name sandbox/state/state_dir store/folders
-$(B)/hutch: $(B)/$(LINK)/cli/main.o $(BESIDE:%=$(B)/$(LINK)/%.o) $(ALLOCATOR) \
-  $(if $(filter host,$(LINK)),$(B)/host/tests/short_lived.o) \
+$(B)/hutch: $(B)/$(LINK)/cli/main.o $(ALLOCATOR) $(if $(filter host,$(LINK)),$(B)/host/tests/short_lived.o) \
   $(call linked_rooms,cli)
 # The plugins that hutch ships, beside its programs.
 PLUGIN_FILES := $(shell find plugins -mindepth 2 -type f ! -path '*/__pycache__/*')

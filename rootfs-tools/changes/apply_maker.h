@@ -16,7 +16,8 @@
  * that socket, as a descriptor.
  *
  * The second process has the rights of the first, and above 2 no descriptor but those it
- * was given.  If it is stopped in the middle of a job, the first one waits for it.  It ends when the first one does, even by SIGKILL (worker.h). */
+ * was given.  If it is stopped (SIGSTOP) in the middle of a job, the first one tells it to
+ * go on.  It ends when the first one does, even by SIGKILL (worker.h). */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
