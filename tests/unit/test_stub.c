@@ -22,7 +22,7 @@ enum { EMPTY_ANSWER = 0, ALLOWED = 18, REFUSED = 19, NO_ANSWER = -1 };
 
 struct stage {
 	struct gate gate;
-	int guest, egress;  /* owned: the other ends of the gate's sockets */
+	int guest, egress;   /* owned: the other ends of the gate's sockets */
 	uint32_t generation; /* of the last rules */
 };
 
@@ -196,7 +196,8 @@ static void test_a_question_that_waits_is_answered_by_new_rules(void **state)
 		enum frames_outcome outcome;
 		int answer;
 	} rows[] = {
-		{ EGRESS_DENY, FRAMES_EMPTY, REFUSED }, { EGRESS_DENY, FRAMES_FOUND, REFUSED },
+		{ EGRESS_DENY, FRAMES_EMPTY, REFUSED },
+		{ EGRESS_DENY, FRAMES_FOUND, REFUSED },
 		{ EGRESS_ASK, FRAMES_EMPTY, ALLOWED },
 		{ EGRESS_ALLOW, FRAMES_FOUND, ALLOWED },
 		{ EGRESS_ALLOW, FRAMES_EMPTY, EMPTY_ANSWER },
