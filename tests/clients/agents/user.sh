@@ -30,6 +30,9 @@ packages() {
 		echo "$*" >"$venv/made"
 }
 
+# Node knows the authorities of its own alone unless it is told of the host's.
+[ ! -e /etc/ssl/certs/ca-certificates.crt ] || export NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt
+
 # modules NAME PACKAGE...: installs packages of npm once, by the Node that is a package of PyPI.
 modules() {
 	local folder=$STORE/$1
