@@ -24,12 +24,12 @@ X
 }
 
 # import: makes the image from a tar: `podman build`, which commands.sh has, takes minutes where a
-# processor is emulated.
+# processor is emulated.  Two lists of root's have one storage.
 import() {
 	local root=$storage/made name
 	mkdir -p "$root/bin" "$root/etc" && cp "$FOLDER/busybox" "$root/bin" && echo root:x:0:0::/:/bin/sh >"$root/etc/passwd" || return
 	for name in sh cat sleep tail echo; do
-		ln -s busybox "$root/bin/$name" || return
+		ln -sf busybox "$root/bin/$name" || return
 	done
 	tar -c -C "$root" . | podman import - $image
 }

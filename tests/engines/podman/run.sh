@@ -37,6 +37,7 @@ list() {
 	"$@" timeout -k 5 600 bash -c "$command" >"$log.log" 2>"$log.log.err" </dev/null
 	counted "podman $version $list" "$name" "$(tally "$log.log")"
 	sed -n -e "s/^not ok [0-9]* - /# $name, $list, not: /p" -e '/^#   /p' "$log.log"
+	[ -s "$log.log" ] || tail -n 5 "$log.log.err" | sed 's/^/#   /'
 }
 # wanted NAME: whether LISTS has that word.
 wanted() {
