@@ -602,20 +602,23 @@ narrow() {
 	make box
 }
 
-@test "rm -f ends a sandbox whose supervisor and janitor were stopped" {
-	make box
-	inner=$(output=$("$HUTCH" inspect box) && value '[0]["pid"]')
+# find_processes NAME: sets inner, supervisor and janitor to the pids of these processes of the sandbox.
+find_processes() {
+	inner=$(output=$("$HUTCH" inspect "$1") && value '[0]["pid"]')
 	supervisor=$(awk '/^PPid:/ { print $2 }' "/proc/$inner/status")
 	janitor=$(pgrep -x -P "$supervisor" hutch-janitor)
+}
+
+@test "rm -f ends a sandbox whose supervisor and janitor were stopped" {
+	make box
+	find_processes box
 	kill -STOP "$janitor" "$supervisor"
 	hutch rm -f box
 	[[ $status == 0 ]]
 	until_true all_gone "$supervisor" "$janitor" "$inner"
 	make box
 	# A supervisor that was killed leaves no rm that waits without end, either.
-	inner=$(output=$("$HUTCH" inspect box) && value '[0]["pid"]')
-	supervisor=$(awk '/^PPid:/ { print $2 }' "/proc/$inner/status")
-	janitor=$(pgrep -x -P "$supervisor" hutch-janitor)
+	find_processes box
 	kill -STOP "$janitor"
 	kill -KILL "$supervisor"
 	until_true all_gone "$supervisor"
@@ -629,9 +632,7 @@ narrow() {
 # (fcntl(2)), so the supervisor must open its own lock file only once.
 @test "the supervisor and its janitor are found by their locks, whatever the sandbox was asked" {
 	make one
-	inner=$(output=$("$HUTCH" inspect one) && value '[0]["pid"]')
-	supervisor=$(awk '/^PPid:/ { print $2 }' "/proc/$inner/status")
-	janitor=$(pgrep -x -P "$supervisor" hutch-janitor)
+	find_processes one
 	"$HUTCH" rename one two
 	"$HUTCH" exec two true
 	"$HUTCH" pause two

@@ -551,32 +551,35 @@ status_of() {
 	[[ $output == *"has processes already"* ]]
 }
 
-@test "a container with a user namespace has devices that the host lacks, with the owner and mode of the bundle" {
-	is_root || skip "device files take root of the host"
+# mapped_bundle: makes a bundle whose files belong to the first id of $mapped, which is an edit of its
+# config.json: a user namespace with ids of its own.
+mapped_bundle() {
 	local maps='[{containerID: 0, hostID: 100000, size: 65536}]'
+	mapped=".linux.namespaces += [{type: \"user\"}] | .linux.uidMappings = $maps | .linux.gidMappings = $maps"
 	bundle
 	ln -s busybox rootfs/bin/stat
 	chown -hR 100000:100000 rootfs
 	chmod 711 "$T"
+}
+
+@test "a container with a user namespace has devices that the host lacks, with the owner and mode of the bundle" {
+	is_root || skip "device files take root of the host"
+	mapped_bundle
 	runs 'stat -c "%u:%g %a %t:%T" /dev/own /dev/pipe /dev/other; head -c 3 /dev/own | wc -c; mknod /dev/more c 1 5 || echo none' "
-		.linux.namespaces += [{type: \"user\"}] | .linux.uidMappings = $maps | .linux.gidMappings = $maps
+		$mapped
 		| .linux.devices = [{path: \"/dev/own\", type: \"c\", major: 1, minor: 5, uid: 10, gid: 11, fileMode: 438},
 			{path: \"/dev/pipe\", type: \"p\", uid: 0, gid: 0},
 			{path: \"/dev/other\", type: \"c\", major: 1, minor: 3, uid: 0, gid: 0, fileMode: 384}]"
 	[[ $output == $'10:11 666 1:5\n0:0 666 0:0\n0:0 600 1:3\n3\nnone' ]]
-	refused "make the device /dev/own (c 1:5): the id maps have no host id for its owner; show the host's file: mount /dev/own: No such file" ".linux.namespaces += [{type: \"user\"}] | .linux.uidMappings = $maps | .linux.gidMappings = $maps
+	refused "make the device /dev/own (c 1:5): the id maps have no host id for its owner; show the host's file: mount /dev/own: No such file" "$mapped
 		| .linux.devices = [{path: \"/dev/own\", type: \"c\", major: 1, minor: 5, uid: 70000, gid: 0}]"
 }
 
 @test "a container with a user namespace has all of several hundred devices" {
 	is_root || skip "device files take root of the host"
-	local maps='[{containerID: 0, hostID: 100000, size: 65536}]'
-	bundle
-	ln -s busybox rootfs/bin/stat
-	chown -hR 100000:100000 rootfs
-	chmod 711 "$T"
+	mapped_bundle
 	runs 'ls /dev | grep -c ^own; stat -c "%u:%g %a %t:%T" /dev/own0 /dev/own599' "
-		.linux.namespaces += [{type: \"user\"}] | .linux.uidMappings = $maps | .linux.gidMappings = $maps
+		$mapped
 		| .linux.devices = [range(600) | {path: \"/dev/own\(.)\", type: \"c\", major: 1, minor: 5, uid: 10, gid: 11, fileMode: 384}]"
 	[[ $output == $'600\n10:11 600 1:5\n10:11 600 1:5' ]]
 }
