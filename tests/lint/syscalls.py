@@ -6,15 +6,15 @@ syscall(2) takes any arguments: the function's types are the check that they are
 tests/escape/ and tests/run/ make system calls as an attacker and another program do, by number;
 so may a unit test of a filter or a tracer, whose subject is the number.
 """
-import pathlib
 import re
 import sys
 
 sys.dont_write_bytecode = True
 
-TOP = pathlib.Path(__file__).resolve().parents[2]
-OWN = TOP / "base/kernel.h"
-RAW = ("build", "tests")
+from report import files, tell, text_of  # noqa: E402
+
+OWN = "base/kernel.h"
+RAW = "tests/"
 CALL = re.compile(r"\bsyscall\(\s*((?:SYS|KERNEL_SYS)_\w+)")
 
 
@@ -24,29 +24,23 @@ def calls(text):
         yield text.count("\n", 0, match.start()) + 1, match[1]
 
 
+def own_faults():
+    seen = list(calls("x = (int)syscall(SYS_a, 1);\ny = syscall(\n\tKERNEL_SYS_B);\nsyscall(n);\n"))
+    if seen != [(1, "SYS_a"), (2, "KERNEL_SYS_B")]:
+        yield f"calls by number are found: {seen}"
+
+
 def findings():
-    have = {name for _, name in calls(OWN.read_text(encoding="utf-8"))}
-    for path in sorted(TOP.rglob("*.[ch]")):
-        place = path.relative_to(TOP)
-        if path == OWN or place.parts[0] in RAW or not path.is_file():
+    have = {name for _, name in calls(text_of(OWN))}
+    for path in files(["."], (".c", ".h")):
+        if path == OWN or path.startswith(RAW):
             continue
-        for line, name in calls(path.read_text(encoding="utf-8", errors="replace")):
+        for line, name in calls(text_of(path)):
             if name in have:
                 own = name.removeprefix("KERNEL_").lower()
-                yield f"{place}:{line}: use {own}() of base/kernel.h"
-
-
-def main():
-    print("1..2")
-    seen = list(calls("x = (int)syscall(SYS_a, 1);\ny = syscall(\n\tKERNEL_SYS_B);\nsyscall(n);\n"))
-    is_well = seen == [(1, "SYS_a"), (2, "KERNEL_SYS_B")]
-    print("ok 1 - calls by number are found" if is_well else f"not ok 1 - found: {seen}")
-    refused = list(findings())
-    print("not " * bool(refused) + "ok 2 - a call that has a function is made by it")
-    for line in refused:
-        print(f"# {line}")
-    return 0 if is_well and not refused else 1
+                yield f"{path}:{line}: use {own}() of {OWN}"
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(tell([("calls by number are found", own_faults()),
+                   ("a call that has a function is made by it", findings())]))
