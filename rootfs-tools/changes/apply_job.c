@@ -63,17 +63,15 @@ bool apply_job_is_same(const struct apply_job *j, int at)
 	AUTO_CLOSE int fd = openat(at, j->compared, flags);
 	uint8_t there[16 << 10];
 	size_t seen = 0;
-	ssize_t n = fd < 0 ? -1 : (ssize_t)sizeof(there);
+	ssize_t n = -1;
 
-	/* A file gives fewer bytes than were asked for only at its end, so a small one
-	 * is read with one call. */
-	while (n == (ssize_t)sizeof(there) && (n = read(fd, there, sizeof(there))) > 0) {
+	while (fd >= 0 && (n = read(fd, there, sizeof(there))) > 0) {
 		if ((size_t)n > j->len - seen ||
 		    memcmp(j->data + seen, there, (size_t)n) != 0)
 			return false;
 		seen += (size_t)n;
 	}
-	return n >= 0 && seen == j->len;
+	return n == 0 && seen == j->len;
 }
 
 /* Writes the content.  Zeros become holes: a sandbox can make terabytes of holes for
