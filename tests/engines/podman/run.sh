@@ -14,7 +14,8 @@ set -u
 # limits_of_user, limits_of_root: run limits.sh within `apart`.
 limits_of_user() {
 	local group=/sys/fs/cgroup/user
-	mkdir -p $group/suite && delegate $group && chown -R hutch-test $group &&
+	# The first call adds the user.
+	as_user true && mkdir -p $group/suite && delegate $group && chown -R hutch-test $group &&
 		echo $BASHPID >$group/suite/cgroup.procs || return
 	as_user env FOLDER="$work" RUNTIME="$runtime" PARENT=/user "$work/limits.sh"
 }
