@@ -9,7 +9,11 @@
  * its text.  Only a main() prints, and only a main() exits.
  *
  * The text says what was tried and on what.  The remedy, where there is one,
- * is the exact command or flag that would change the outcome. */
+ * is the exact command or flag that would change the outcome.
+ *
+ * The functions that fill in an error are cold: the compiler puts the code that leads to
+ * them apart from the rest, so that a process without errors has less of its program in
+ * memory. */
 #pragma once
 #include <stddef.h>
 
@@ -46,7 +50,7 @@ struct err {
  * err_set(e, ERR_USAGE, "...")`.  A NULL `e` is allowed everywhere.  Text that does
  * not fit is cut. */
 int err_set(struct err *e, enum err_kind kind, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+	__attribute__((cold, format(printf, 3, 4)));
 
 /* Returns the words for an errno like strerror(3), in the words of glibc, which
  * people know and Python prints; musl's words differ for some errors and are missing
@@ -56,19 +60,19 @@ const char *err_words(int sys);
 /* Fills in `e` for a failed system call: like err_set(), and appends ": " and
  * err_words(errno), keeps errno in `sys`, and derives the kind from errno. */
 int err_sys(struct err *e, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+	__attribute__((cold, format(printf, 2, 3)));
 
 /* Puts "PLACE: " before the text.  Returns -1. */
 int err_in(struct err *e, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+	__attribute__((cold, format(printf, 2, 3)));
 
 /* Appends " (from WHERE)" to the text, where WHERE is the flag or file that asked
  * for what failed.  A NULL or empty `where` adds nothing.  Returns -1. */
-int err_from(struct err *e, const char *where);
+int err_from(struct err *e, const char *where) __attribute__((cold));
 
 /* Sets the remedy: one sentence or command.  Returns -1. */
 int err_remedy(struct err *e, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+	__attribute__((cold, format(printf, 2, 3)));
 
 /* Returns the name of a kind, as printed in JSON: "usage", "not_found", ...  An
  * unknown number gives "internal". */

@@ -96,7 +96,7 @@ int take_fd_op(struct reader *r, struct err *e)
 
 int take_chmod(struct reader *r, struct err *e)
 {
-	int mode;
+	int mode = 0;
 
 	if (parse_mode(r, r->words[0], &mode, e) < 0)
 		return -1;

@@ -380,7 +380,7 @@ int seccomp_try_listener(struct err *e)
 {
 	struct sock_filter all = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	const struct seccomp_program program = { .insns = &all, .count = 1 };
-	int fd;
+	int fd = -1;
 
 	return seccomp_install_listening(&program, &fd, e) < 0 ? -1 : fd;
 }
