@@ -446,7 +446,7 @@ words_are_refused() { # PATTERN WORD...
 }
 
 @test "answers that waited for room are sent when there is some, however quickly that came" {
-	is_root || skip "this host has no socket of 32 MiB for who is not root"
+	is_root || skip "this host has no socket of 32 MiB that a user other than root could make"
 	env PYTHONDONTWRITEBYTECODE=1 "$here/pool.py" 'wide()'
 }
 
