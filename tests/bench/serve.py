@@ -34,8 +34,8 @@ class Server:
     """`hutch serve` on a port of its own, with a key of its own."""
 
     def __init__(self, path):
-        self.folder = tempfile.mkdtemp()
-        key = os.path.join(self.folder, "key")
+        self.folder = tempfile.TemporaryDirectory()
+        key = os.path.join(self.folder.name, "key")
         self.process = subprocess.Popen(
             [path, "serve", "-q", "--listen", "127.0.0.1:0", "--name", f"bench-{os.getpid()}",
              "--key-file", key], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)

@@ -24,7 +24,8 @@ class Server:
     """`hutch serve`, and clients of it."""
 
     def __init__(self, *words, key=None):
-        key = key or tempfile.mkdtemp() + "/key"
+        self.folder = tempfile.TemporaryDirectory()
+        key = key or self.folder.name + "/key"
         self.process = subprocess.Popen(
             [HUTCH, "serve", "-q", "--listen", "127.0.0.1:0", "--key-file", key, *words],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
@@ -401,7 +402,8 @@ print(client.recv(100).split()[1].decode())
 
 def stranger():
     """All folders can be entered by each user, so that the file and the sockets themselves refuse."""
-    state, room = os.environ["XDG_RUNTIME_DIR"], tempfile.mkdtemp()
+    shared = tempfile.TemporaryDirectory()
+    state, room = os.environ["XDG_RUNTIME_DIR"], shared.name
     os.chown(room, 65534, 65534)  # the user that root's server becomes
     s = Server("--socket", room + "/socket", key=room + "/key")
     folders = [room]
