@@ -371,8 +371,8 @@ static const char *const net_answer_keys[] = { "id", "verdict", "remember", NULL
 /* Properties of a method.  FDS: takes descriptors.  LOOKS: only reads the sandbox's
  * state, which does not count as use of the sandbox.  STEERS: is refused if the audit
  * log cannot record it.  ENDS: ends the sandbox, even if the audit log cannot record
- * it. */
-enum { FDS = 1, LOOKS = 2, STEERS = 4, ENDS = 8 };
+ * it.  KNOWS: may have an answer after the sandbox's end, too. */
+enum { FDS = 1, LOOKS = 2, STEERS = 4, ENDS = 8, KNOWS = 16 };
 
 static const struct method {
 	const char *name;
@@ -394,7 +394,7 @@ static const struct method {
 	{ "exec.start", methods_start, start_keys, FDS },
 	{ "copy.in", methods_copy_in, copy_in_keys, FDS },
 	{ "copy.out", methods_copy_out, copy_out_keys, FDS },
-	{ "exec.wait", methods_wait, process_keys, 0 },
+	{ "exec.wait", methods_wait, process_keys, KNOWS },
 	{ "exec.signal", methods_signal, signal_keys, 0 },
 	{ "exec.resize", methods_resize, resize_keys, 0 },
 	{ "exec.list", methods_list, no_keys, 0 },
@@ -454,14 +454,11 @@ static void note_failure(struct supervisor *s, const struct client *c, const cha
 	supervisor_log_add_err(&s->supervisor_log, LOG_LEVEL_DEBUG, "supervisor", &whole);
 }
 
-/* Answers a request that comes after the sandbox's end.  A request to end the sandbox
- * succeeds; all others fail. */
+/* Answers a request that comes after the sandbox's end, of a method that is not one of
+ * KNOWS.  A request to end the sandbox succeeds; all others fail. */
 static int answer_late(const struct request *call, const struct method *m)
 {
-	if (m->flags & ENDS)
-		return request_answer(call, "{}");
-	(void)err_set(call->e, ERR_GONE, "the sandbox has ended");
-	return RPC_FAILED;
+	return m->flags & ENDS ? request_answer(call, "{}") : request_gone(call);
 }
 
 int methods_call(struct supervisor *s, struct client *c, struct rpc_request *r,
@@ -474,7 +471,7 @@ int methods_call(struct supervisor *s, struct client *c, struct rpc_request *r,
 		(void)err_set(e, ERR_USAGE, "there is no method '%.60s'", r->method);
 		return RPC_METHOD;
 	}
-	if (s->has_ended)
+	if (s->has_ended && !(m->flags & KNOWS))
 		return answer_late(&call, m);
 	if (!c->has_hello && m->call != do_hello) {
 		(void)err_set(e, ERR_USAGE, "the first request is 'hello'");
@@ -490,7 +487,7 @@ int methods_call(struct supervisor *s, struct client *c, struct rpc_request *r,
 	if (m->keys && r->params.value && json_only(&r->params, m->keys, e) < 0)
 		return RPC_PARAMS;
 	int done = put_on_record(s, c, m, e) < 0 ? RPC_FAILED : m->call(&call);
-	if (done != 0)
+	if (done != 0 && !s->has_ended)
 		note_failure(s, c, m->name, e);
 	return done;
 }

@@ -199,6 +199,8 @@ int methods_wait(const struct request *call)
 
 	if (code != 0)
 		return code;
+	if (call->s->has_ended && j->state != JOB_ENDED)
+		return request_gone(call);
 	call->client->under_way++;
 	return jobs_wait(&call->s->jobs, j->id, call->client, request_take_id(call),
 			 call->e);

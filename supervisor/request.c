@@ -26,6 +26,12 @@ int request_busy(const struct request *call)
 		       call->s->is_stopping ? "stopping" : "paused");
 }
 
+int request_gone(const struct request *call)
+{
+	(void)err_set(call->e, ERR_GONE, "the sandbox has ended");
+	return RPC_FAILED;
+}
+
 int request_text(const struct request *call, const char *key, const char **ret)
 {
 	struct json_at at;

@@ -29,6 +29,9 @@ char *request_take_id(const struct request *call);
 /* Checks that the sandbox can take new work.  -1: it is paused or stopping. */
 int request_busy(const struct request *call);
 
+/* Sets the error that the sandbox has ended.  Returns RPC_FAILED. */
+int request_gone(const struct request *call);
+
 /* Read a param.  If it is absent *ret stays as it is.  -1: it has another type, or is
  * out of range. */
 int request_text(const struct request *call, const char *key, const char **ret);

@@ -430,6 +430,25 @@ assert [a.get("result", a)["exit_code"] for a in answers] == [3], answers
 assert answer(gone) == {}'
 }
 
+# The supervisor reads 4 KiB of a request at once, so it has read the kill before the waits.
+@test "a wait that is read after the end of the sandbox has the exit code of a process that had ended" {
+	controls '
+import signal
+p, q = start("sh", "-c", "exit 3"), start("sleep", "1000")
+wait(p)
+d = connect()
+os.kill(pid, signal.SIGSTOP)
+send("x" * 5000)
+late, never = send("exec.wait", process=p), send("exec.wait", process=q)
+d.send("kill")
+os.kill(pid, signal.SIGCONT)
+assert answer(late)["exit_code"] == 3
+try:
+    raise AssertionError(answer(never))
+except Refused as e:
+    assert (e.kind, e.message) == ("disconnected", "the sandbox has ended"), e'
+}
+
 # --- trees, and time -----------------------------------------------------------
 
 # In these tests each process of a process tree holds the writing end of a pipe as its stdout, and
