@@ -244,10 +244,7 @@ int blob_add(struct blob *b, const void *data, size_t len, struct err *e)
 		(void)err_sys(
 			e, "write a blob into the store, %llu bytes of which are there",
 			(unsigned long long)b->at);
-		if (e && (e->sys == ENOSPC || e->sys == EDQUOT))
-			(void)err_remedy(
-				e, "hutch image gc, or other room on that file system; "
-				   "the next try goes on from there");
+		(void)quota_no_room(e);
 		/* After a failed write, the file is cut to the bytes that were hashed. */
 		if (ftruncate(b->fd, (off_t)b->at) < 0 ||
 		    lseek(b->fd, (off_t)b->at, SEEK_SET) < 0)

@@ -6,6 +6,7 @@
  * The limit is checked when something is begun and again every few megabytes;
  * processes that work at the same time may exceed it by that much. */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "store/digest.h"
@@ -29,3 +30,7 @@ uint64_t quota_room(const struct store *s);
 
 /* Sets the error ERR_LIMIT with its text.  Returns -1. */
 int quota_is_full(const struct store *s, struct err *e);
+
+/* Returns whether the error says that the store's file system or the user's quota there
+ * has no room; if so, sets the remedy. */
+bool quota_no_room(struct err *e);

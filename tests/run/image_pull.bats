@@ -379,9 +379,25 @@ END
 		ls "$1"/hutch/store/images "$1"/hutch/store/names
 		exit $code' - "$T/small" "$HUTCH" "127.0.0.1:$open/public/tool:1"
 	[[ $status == 125 ]]
-	one_sentence '.*write a blob into the store, .*No space left'
+	# Layers are unpacked while others are downloaded, so the first error is of either.
+	one_sentence '.*(write a blob|unpack a layer) into the store.*No space left'
 	[[ ${stderr_lines[1]} == *"goes on from there"* ]]
 	[ -z "$(grep -v ':$' <<<"$output")" ]
+}
+
+@test "a disk that has room for an image's blobs and not for its layers is said so, too" {
+	pulls "127.0.0.1:$open/public/tool:1"
+	rm -rf "$store"/{layers,images,names}/*
+	room small
+	catch outer sh -c 'mount -t tmpfs -o size=8m,mode=700 none "$1" || exit 9
+		mkdir -p "$1/hutch" && cp -r "$4" "$1/hutch/store" || exit 9
+		cat /dev/zero >"$1/rest" 2>/dev/null
+		truncate -s -50000 "$1/rest"
+		XDG_DATA_HOME=$1 "$2" image pull -q "$3"' - \
+		"$T/small" "$HUTCH" "127.0.0.1:$open/public/tool:1" "$store"
+	[[ $status == 125 ]]
+	one_sentence '.*unpack a layer into the store: write .*No space left'
+	[[ ${stderr_lines[1]} == *"goes on from there"* ]]
 }
 
 @test "a document of another kind is one sentence" {
