@@ -13,10 +13,12 @@ import tempfile
 import traceback
 import urllib.request
 
-sys.path.append(str(pathlib.Path(__file__).absolute().parents[2] / "run"))
+TESTS = pathlib.Path(__file__).absolute().parents[2]
+sys.path += [str(TESTS), str(TESTS / "run")]
 import git_server  # noqa: E402
+from patience import PATIENCE, wait_until  # noqa: E402
 
-HUTCH, PATIENCE = os.environ["HUTCH"], float(os.environ["PATIENCE"])
+HUTCH = os.environ["HUTCH"]
 FILES = {
     "sums.py": "def add(a, b):\n    return a - b\n\n\ndef main():\n    print(add(1, 2))\n",
     "test_sums.py": "import unittest\n\nimport sums\n\n\nclass Test(unittest.TestCase):\n"
@@ -119,8 +121,9 @@ class Session:
     def ended(self, name):
         """The sandbox is gone, and so are the processes that have its name."""
         left = [word for word in hutch("ps", "--all", "--quiet").split() if word == name]
-        left += git_server.processes_with(name, set())
         self.say(name and not left, "nothing is left at its end", left)
+        # The supervisor and the janitor end after the answer to the client.
+        wait_until(lambda: not git_server.processes_with(name, set()))
 
     def run(self, function, *args):
         """Calls it; an exception of the client's is a failed check, and sandboxes that it has left are removed."""

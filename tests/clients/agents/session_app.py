@@ -110,7 +110,8 @@ def work(session, server, app, repository):
     session.read(Agent(found[0]).read())
     runtime = server.runtime(name)["runtime_id"]
     app.ask("DELETE", f"/{name}", params={"sandbox_id": name})  # the stock route wants the name twice
-    session.say(app.ask("GET", "/search")["items"] == [], "it is ended")
+    left = app.ask("GET", "/search")["items"]
+    session.say(left == [], "it is ended", left)
     session.ended(runtime)
 
 
