@@ -454,8 +454,8 @@ static void note_failure(struct supervisor *s, const struct client *c, const cha
 	supervisor_log_add_err(&s->supervisor_log, LOG_LEVEL_DEBUG, "supervisor", &whole);
 }
 
-/* Answers a request that comes after the sandbox's end, of a method that is not one of
- * KNOWS.  A request to end the sandbox succeeds; all others fail. */
+/* Answers a request that comes after the sandbox's end and whose method has no answer of
+ * its own then (KNOWS).  A request to end the sandbox succeeds; all others fail. */
 static int answer_late(const struct request *call, const struct method *m)
 {
 	return m->flags & ENDS ? request_answer(call, "{}") : request_gone(call);

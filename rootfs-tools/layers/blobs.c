@@ -244,7 +244,8 @@ int blob_add(struct blob *b, const void *data, size_t len, struct err *e)
 		(void)err_sys(
 			e, "write a blob into the store, %llu bytes of which are there",
 			(unsigned long long)b->at);
-		(void)quota_no_room(e);
+		if (quota_no_room(e))
+			(void)err_remedy(e, QUOTA_REMEDY_GOES_ON);
 		/* After a failed write, the file is cut to the bytes that were hashed. */
 		if (ftruncate(b->fd, (off_t)b->at) < 0 ||
 		    lseek(b->fd, (off_t)b->at, SEEK_SET) < 0)

@@ -236,8 +236,10 @@ static int unpack_staged(struct work *w, struct err *e)
 		return -1;
 	if (pour(w, stage, e) == 0 && finish(w, stage, name, e) == 0)
 		return 0;
-	if (quota_no_room(e))
+	if (quota_no_room(e)) {
 		(void)err_in(e, "unpack a layer into the store");
+		(void)err_remedy(e, QUOTA_REMEDY);
+	}
 	rm_tree_remove(w->tmp, name);
 	return -1;
 }

@@ -130,11 +130,7 @@ int quota_is_full(const struct store *s, struct err *e)
 		e, "hutch image gc or rm makes room; hutch image quota SIZE gives more");
 }
 
-bool quota_no_room(struct err *e)
+bool quota_no_room(const struct err *e)
 {
-	if (!e || (e->sys != ENOSPC && e->sys != EDQUOT))
-		return false;
-	(void)err_remedy(e, "hutch image gc, or other room on that file system; the next "
-			    "try goes on from there");
-	return true;
+	return e && (e->sys == ENOSPC || e->sys == EDQUOT);
 }

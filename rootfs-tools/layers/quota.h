@@ -32,5 +32,8 @@ uint64_t quota_room(const struct store *s);
 int quota_is_full(const struct store *s, struct err *e);
 
 /* Returns whether the error says that the store's file system or the user's quota there
- * has no room; if so, sets the remedy. */
-bool quota_no_room(struct err *e);
+ * has no room.  The remedies are for such an error; the second one is for work of which
+ * the store keeps what is done. */
+bool quota_no_room(const struct err *e);
+#define QUOTA_REMEDY	     "hutch image gc, or other room on that file system"
+#define QUOTA_REMEDY_GOES_ON QUOTA_REMEDY "; the next try goes on from there"

@@ -18,6 +18,7 @@
 #include "base/worker.h"
 #include "rootfs-tools/layers/blobs.h"
 #include "rootfs-tools/layers/layers.h"
+#include "rootfs-tools/layers/quota.h"
 #include "rootfs-tools/registry/progress.h"
 #include "rootfs-tools/registry/registry.h"
 
@@ -122,8 +123,13 @@ static int unpack(const struct fetcher *w, struct err *e)
 	struct digest is;
 	AUTO_CLOSE int blob = blobs_open(s, &job->blob.digest, e);
 
-	return blob < 0 ? -1
-			: layers_unpack(s, blob, &job->diff_id, NULL, &is, &about, e);
+	if (blob < 0)
+		return -1;
+	if (layers_unpack(s, blob, &job->diff_id, NULL, &is, &about, e) == 0)
+		return 0;
+	if (quota_no_room(e))
+		(void)err_remedy(e, QUOTA_REMEDY_GOES_ON);
+	return -1;
 }
 
 static int do_job(struct fetcher *w)

@@ -120,10 +120,10 @@ class Session:
 
     def ended(self, name):
         """The sandbox is gone, and so are the processes that have its name."""
-        left = [word for word in hutch("ps", "--all", "--quiet").split() if word == name]
-        self.say(name and not left, "nothing is left at its end", left)
         # The supervisor and the janitor end after the answer to the client.
         wait_until(lambda: not git_server.processes_with(name, set()))
+        left = [word for word in hutch("ps", "--all", "--quiet").split() if word == name]
+        self.say(name and not left, "nothing is left at its end", left)
 
     def run(self, function, *args):
         """Calls it; an exception of the client's is a failed check, and sandboxes that it has left are removed."""
